@@ -1,0 +1,72 @@
+"""Write docs/cli.md and docs/settings.md from the program itself; `make docs` runs it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from pincite.cli.main import app
+from pincite.core.settings import Settings
+
+HERE = Path(__file__).parent
+_FIELD = re.compile(r"((?:    #[^\n]*\n)*)    (\w+): ([^=\n]+) = ([^\n]+)\n")
+
+
+def cli_page() -> str:
+    """Return the reference of all commands: what `--help` says, independent of its layout."""
+    parts = ["# Commands\n\nMade from the program by `make docs`; `--help` says the same.\n"]
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        options = [each for each in command.params if each.param_type_name == "option"]
+        usage = " ".join(["pincite", name, *(_usage(each) for each in arguments), "[OPTIONS]"])
+        parts.append(f"## pincite {name}\n\n{command.help}\n\n    {usage}\n")
+        parts += [f"- `{_usage(each)}`: {each.help}" for each in arguments]
+        parts += [f"- `{', '.join(each.opts)}`: {each.help}{_more(each)}" for each in options]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _usage(argument: Any) -> str:
+    name = argument.name.upper() + ("..." if argument.nargs == -1 else "")
+    return name if argument.required else f"[{name}]"
+
+
+def _more(option: Any) -> str:
+    default = f" Default: `{option.default}`." if option.default not in (None, False) else ""
+    return default + (f" Environment: `{option.envvar}`." if option.envvar else "")
+
+
+def settings_page() -> str:
+    """Return the reference of all settings, made from the comments beside their defaults."""
+    parts = [
+        "# Settings\n\nMade from `core/settings.py` by `make docs`. Put what you change into "
+        "`pincite.toml`,\nthe environment (`PINCITE_SEARCH__K=5`) or `--set search.k=5`; "
+        "later ones win.\n"
+    ]
+    tree = Settings()
+    for section in fields(tree):
+        part = type(getattr(tree, section.name))
+        parts.append(f"## [{section.name}]\n\n{inspect.getdoc(part)}\n\n```toml")
+        for comments, name, _, _ in _FIELD.findall(inspect.getsource(part)):
+            parts.extend(line.strip() for line in comments.splitlines())
+            parts.append(f"{name} = {_toml(getattr(getattr(tree, section.name), name))}")
+        parts.append("```\n")
+    return "\n".join(parts)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+PAGES = {"cli.md": cli_page, "settings.md": settings_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")

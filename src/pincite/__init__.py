@@ -1,0 +1,67 @@
+"""Pincite finds the exact clause, table row or rule in reference documents and cites it."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pincite.answer.passage import Passage
+    from pincite.api import Index, Outcome, Result, find_files, ingest, remove
+    from pincite.core.errors import PinciteError
+    from pincite.core.settings import Settings, load_settings
+    from pincite.core.types import Chunk, Document, Hit, Judgement, Query, Ranking, Span
+    from pincite.pipeline import Pipeline
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: `import pincite` loads nothing heavy.
+_HOMES = {
+    "Chunk": "pincite.core.types",
+    "Document": "pincite.core.types",
+    "Hit": "pincite.core.types",
+    "Index": "pincite.api",
+    "Judgement": "pincite.core.types",
+    "Outcome": "pincite.api",
+    "Passage": "pincite.answer.passage",
+    "PinciteError": "pincite.core.errors",
+    "Pipeline": "pincite.pipeline",
+    "Query": "pincite.core.types",
+    "Ranking": "pincite.core.types",
+    "Result": "pincite.api",
+    "Settings": "pincite.core.settings",
+    "Span": "pincite.core.types",
+    "find_files": "pincite.api",
+    "ingest": "pincite.api",
+    "load_settings": "pincite.core.settings",
+    "remove": "pincite.api",
+}
+
+__all__ = [
+    "Chunk",
+    "Document",
+    "Hit",
+    "Index",
+    "Judgement",
+    "Outcome",
+    "Passage",
+    "PinciteError",
+    "Pipeline",
+    "Query",
+    "Ranking",
+    "Result",
+    "Settings",
+    "Span",
+    "find_files",
+    "ingest",
+    "load_settings",
+    "remove",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pincite' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

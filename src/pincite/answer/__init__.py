@@ -1,0 +1,1 @@
+"""From a ranking to what a reader sees: passages with their exact place."""

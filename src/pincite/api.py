@@ -1,0 +1,186 @@
+"""The front door for Python: open an index, search it, show a place, ingest files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from pincite.answer.passage import Passage, passages
+from pincite.core.errors import PinciteError, SourceError, StoreError
+from pincite.core.settings import Settings, merged
+from pincite.core.types import Chunk, Query, Ranking, Step
+from pincite.index.builder import IndexBuilder
+from pincite.index.locators import locator_key
+from pincite.index.opened import OpenIndex
+from pincite.ingest.load import find_files, parse, read_bytes
+from pincite.pipeline import Pipeline, build
+from pincite.store.manifest import current
+
+Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file. Every file gets exactly one."""
+
+    document: str
+    status: Status
+    chunks: int = 0
+    bytes: int = 0
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search found, and how."""
+
+    query: Query
+    passages: list[Passage]
+    steps: list[Step]
+
+    @property
+    def ranking(self) -> Ranking:
+        return self.steps[-1].ranking
+
+
+class Index:
+    """An index opened for reading; safe to share between threads.
+
+    A search sees the generation that was current when the index was opened.
+    """
+
+    def __init__(self, opened: OpenIndex, settings: Settings) -> None:
+        self.opened = opened
+        self.snapshot = opened.snapshot
+        self.settings = settings
+        self.pipeline: Pipeline = build(settings, opened)
+
+    @classmethod
+    def open(cls, folder: str | Path, settings: Settings | None = None) -> Index:
+        """Return the current generation of the index in a folder."""
+        return cls(OpenIndex.open(Path(folder)), settings or Settings())
+
+    def search(self, text: str, k: int | None = None) -> Result:
+        """Return the best passages for a question, a phrase or the name of a place."""
+        query = Query(text)
+        wanted = self.settings.search.k if k is None else k
+        steps = list(self.pipeline.steps(query, wanted))
+        return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps)
+
+    def search_ranking(self, text: str, k: int) -> Ranking:
+        """Return the bare ranking, for those who do not need snippets: measures and programs."""
+        return self.pipeline.search(Query(text), k)
+
+    def show(self, locator: str, document: str | None = None) -> list[Chunk]:
+        """Return the places with this locator or heading; StoreError if there are none."""
+        found = [
+            chunk
+            for chunk in self.snapshot.found_by([locator_key(locator)])
+            if document is None or chunk.span.doc_id == document
+        ]
+        # A piece stands for a part of a place of the same name, which is here as well.
+        wholes = [chunk for chunk in found if chunk.kind not in ("text", "piece")] or found
+        exact = [chunk for chunk in wholes if chunk.locator == locator.strip()]
+        if not wholes:
+            where = f" in {document}" if document else ""
+            raise StoreError(
+                f"no place {locator!r}{where}", hint=f'try: pincite search "{locator}"'
+            )
+        return exact or wholes
+
+    def children(self, chunk: Chunk) -> list[Chunk]:
+        """Return the places directly below a place."""
+        return [each for each in self.snapshot.children(chunk.id) if each.kind != "piece"]
+
+    def documents(self) -> list[str]:
+        """Return the ids of all documents."""
+        return self.snapshot.documents()
+
+    def close(self) -> None:
+        self.snapshot.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def ingest(
+    files: Iterable[tuple[Path, str]],
+    folder: str | Path,
+    settings: Settings | None = None,
+    *,
+    rebuild: bool = False,
+    prune: bool = False,
+) -> Iterator[Outcome]:
+    """Bring an index up to date with files and yield what became of each of them.
+
+    Whatever was yielded when a crash comes is lost only back to the last finished segment; asking
+    again for the same files does only what is left.
+
+    Args:
+        files: paths with their document ids, as :func:`find_files` returns them.
+        folder: where the index is, or will be.
+        rebuild: start from nothing; the old index serves until the new one is complete.
+        prune: remove documents of the index that are not among the files.
+    """
+    settings = settings or Settings()
+    with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder:
+        seen: set[str] = set()
+        for file, doc_id in files:
+            try:
+                if doc_id in seen:
+                    raise SourceError(
+                        f"{file}: another file is called {doc_id} too",
+                        hint="ingest their common parent folder instead",
+                    )
+                seen.add(doc_id)
+                yield _ingest_one(builder, file, doc_id, settings)
+            except SourceError as error:
+                yield Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
+        if prune:
+            for doc_id in builder.documents():
+                if doc_id not in seen and builder.drop(doc_id):
+                    yield Outcome(doc_id, "removed")
+        builder.flush()
+
+
+def _ingest_one(builder: IndexBuilder, file: Path, doc_id: str, settings: Settings) -> Outcome:
+    data = read_bytes(file, max_mb=settings.limits.max_file_mb)
+    known = builder.meta(doc_id)
+    if known is not None:
+        other = Path(known["source"])
+        if other != file.resolve() and other.exists() and not other.samefile(file):
+            raise SourceError(
+                f"{file}: the index has another file called {doc_id}: {other}",
+                hint="ingest their common parent folder instead",
+            )
+        if known["sha256"] == hashlib.sha256(data).hexdigest():
+            return Outcome(doc_id, "unchanged", bytes=len(data))
+    document, chunks = parse(data, doc_id, settings.ingest, source=str(file.resolve()))
+    builder.put(document, chunks)
+    searched = sum(chunk.searched for chunk in chunks)
+    return Outcome(doc_id, "added" if known is None else "changed", searched, len(data))
+
+
+def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:
+    """Take documents out of an index and return the ids of those that were in it."""
+    shape = current(Path(folder)).shape
+    with IndexBuilder(Path(folder), merged(Settings(), shape, origin="index")) as builder:
+        gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
+        builder.flush()
+    return gone
+
+
+__all__ = ["Index", "Outcome", "PinciteError", "Result", "find_files", "ingest", "remove"]

@@ -1,0 +1,53 @@
+"""pincite doctor: is everything in order here?"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import typer
+
+from pincite import __version__
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json
+from pincite.core.errors import PinciteError, StoreError
+
+
+def doctor(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
+    """Check the installation and every checksum of the index."""
+    facts = {"pincite": __version__, "python": platform.python_version()}
+    problems, hint = _check(index, facts)
+    if as_json:
+        print_json({"ok": not problems, "facts": facts, "problems": problems, "hint": hint})
+    else:
+        for name, value in facts.items():
+            out.print(f"{name:<12} {value}", markup=False, soft_wrap=True)
+        for problem in problems:
+            out.print(f"[bold red]problem[/]      {problem}", soft_wrap=True)
+        if problems:
+            out.print(f"[bold]hint[/]         {hint}", soft_wrap=True)
+        else:
+            out.print("all is well", style="green")
+    if problems:
+        raise typer.Exit(StoreError.exit_code)
+
+
+def _check(index: Path, facts: dict[str, str]) -> tuple[list[str], str]:
+    """Return what is wrong and what to do about it; fill in what is known."""
+    from pincite.store.manifest import check_segment, current
+
+    facts["index"] = str(index)
+    if not index.exists():
+        facts["index"] += " (none yet; make one with: pincite ingest FILES)"
+        return [], ""
+    try:
+        manifest = current(index)
+    except PinciteError as error:
+        return [error.message], f"build it again: pincite ingest FILES --index {index} --rebuild"
+    facts["generation"] = str(manifest.generation)
+    facts["segments"] = str(len(manifest.segments))
+    live = sum(entry.documents - len(entry.dropped) for entry in manifest.segments)
+    facts["documents"] = str(live)
+    problems = [
+        problem for entry in manifest.segments for problem in check_segment(index, entry, full=True)
+    ]
+    return problems, f"build it again: pincite ingest FILES --index {index} --rebuild"

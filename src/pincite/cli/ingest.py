@@ -1,0 +1,109 @@
+"""pincite ingest: files and folders into an index."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    SetOption,
+    err,
+    out,
+    print_json,
+    settings_from,
+    told,
+)
+
+if TYPE_CHECKING:
+    from pincite.api import Outcome
+
+PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False)],
+    index: IndexOption = DEFAULT_INDEX,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build the index anew.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents that are no longer among the files.")
+    ] = False,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read documents into the index; only what is new or changed costs time."""
+    from pincite import api
+
+    with told(as_json=as_json):
+        settings = settings_from(config, sets)
+        files = api.find_files(paths)
+        start = time.perf_counter()
+        outcomes = []
+        stream = api.ingest(files, index, settings, rebuild=rebuild, prune=prune)
+        for outcome in _with_progress(stream, files):
+            outcomes.append(outcome)
+            if outcome.status == "rejected" and not as_json:
+                err.print(f"[bold red]skipped:[/] {_plain(outcome.reason)}", soft_wrap=True)
+                err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
+        seconds = time.perf_counter() - start
+    counts = Counter(outcome.status for outcome in outcomes)
+    if as_json:
+        print_json(
+            {
+                "index": str(index),
+                "counts": counts,
+                "seconds": seconds,
+                "files": [asdict(outcome) for outcome in outcomes],
+            }
+        )
+    else:
+        chunks = sum(outcome.chunks for outcome in outcomes)
+        words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
+        out.print(f"{words}; {chunks:,} chunks in {seconds:.1f} s → {index}", soft_wrap=True)
+    if counts["rejected"] or not files:
+        raise typer.Exit(PARTIAL)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _with_progress(outcomes: Iterator[Outcome], files: list[tuple[Path, str]]) -> Iterator[Outcome]:
+    """Yield the outcomes while drawing how far the work is, with rate and time left."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("reading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("reading", total=len(files), rate="")
+        start = last = time.perf_counter()
+        for done, outcome in enumerate(outcomes, 1):
+            now = time.perf_counter()
+            progress.update(task, advance=1, rate=f"{done / max(now - start, 1e-9):,.0f} files/s")
+            if not err.is_terminal and now - last > 5:
+                last = now
+                err.print(f"read {done} of {len(files)} files", soft_wrap=True)
+            yield outcome

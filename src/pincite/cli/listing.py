@@ -1,0 +1,51 @@
+"""pincite list: what is in the index."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+
+
+def listing(
+    document: Annotated[
+        str | None, typer.Argument(help="List the places of this document instead.")
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
+) -> None:
+    """List the documents of the index, or all places of one of them."""
+    from pincite import api
+
+    with told(as_json=as_json), api.Index.open(index) as opened:
+        if document is not None:
+            opened.snapshot.document(document)
+            rows = [
+                {
+                    "locator": chunk.locator,
+                    "kind": chunk.kind,
+                    "title": chunk.title,
+                    "page": chunk.page,
+                    "span": [chunk.span.start, chunk.span.end],
+                    "own_end": chunk.own_end,
+                    "searched": chunk.searched,
+                    "id": chunk.id,
+                }
+                for chunk in opened.snapshot.chunks(document)
+            ]
+        else:
+            rows = [
+                {"document": doc_id, "title": opened.snapshot.title(doc_id)}
+                for doc_id in opened.documents()
+            ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        if document is None:
+            out.print(f"{row['document']}  [dim]{row['title']}[/]", soft_wrap=True)
+        elif row["kind"] != "piece":
+            line = f"{row['locator']}  {row['title']}".rstrip()
+            out.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,46 @@
+"""The program: commands by name, each loaded only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pincite import __version__
+from pincite.cli import doctor, ingest, listing, removal, reproduce, search, show
+
+app = typer.Typer(
+    name="pincite",
+    help="Find the exact clause, table row or rule in your documents, and cite it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.command("ingest")(ingest.ingest)
+app.command("search")(search.search)
+app.command("show")(show.show)
+app.command("list")(listing.listing)
+app.command("remove")(removal.remove)
+app.command("doctor")(doctor.doctor)
+app.command("reproduce")(reproduce.reproduce)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"pincite {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the program; an interrupt or a closed pipe ends it quietly."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; what was finished is kept\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

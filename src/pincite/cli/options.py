@@ -1,0 +1,70 @@
+"""What all commands share: options, settings, output, and how errors are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from pincite.core.errors import PinciteError
+from pincite.core.settings import Settings, load_settings
+
+IndexOption = Annotated[
+    Path,
+    typer.Option("--index", "-i", envvar="PINCITE_INDEX", help="Folder of the index."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Settings file; ./pincite.toml if it is there.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="One setting, e.g. --set search.k=5.")
+]
+DEFAULT_INDEX = Path("pincite-index")
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+
+def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
+    """Return the settings of this call: file, environment, then --set."""
+    default = Path("pincite.toml")
+    file = config if config is not None else (default if default.is_file() else None)
+    return load_settings(file, os.environ, overrides or ())
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
+    """Tell an error in plain words and leave with its exit code."""
+    if as_json:
+        kind = type(error).__name__
+        print_json({"error": {"kind": kind, "message": error.message, "hint": error.hint}})
+    else:
+        err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
+        if error.hint:
+            err.print(Text.assemble(("hint:  ", "bold"), error.hint), soft_wrap=True)
+    raise typer.Exit(error.exit_code)
+
+
+@contextmanager
+def told(*, as_json: bool) -> Iterator[None]:
+    """Catch our own errors around a command's work."""
+    try:
+        yield
+    except PinciteError as error:
+        fail(error, as_json=as_json)
+
+
+Command = Callable[..., None]

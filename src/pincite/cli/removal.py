@@ -1,0 +1,31 @@
+"""pincite remove: documents out of the index."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.core.errors import StoreError
+
+
+def remove(
+    documents: Annotated[
+        list[str], typer.Argument(help="Documents, as 'pincite list' names them.")
+    ],
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
+) -> None:
+    """Take documents out of the index; the files stay where they are."""
+    from pincite import api
+
+    with told(as_json=as_json):
+        gone = api.remove(index, documents)
+        missing = [doc_id for doc_id in documents if doc_id not in gone]
+        if missing:
+            raise StoreError(f"not in the index: {', '.join(missing)}", hint="see: pincite list")
+    if as_json:
+        print_json({"removed": gone})
+    else:
+        out.print(f"removed {', '.join(gone)}", markup=False, soft_wrap=True)

@@ -1,0 +1,119 @@
+"""pincite search: the best passages, each with its place and the reason it is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    SetOption,
+    err,
+    out,
+    print_json,
+    settings_from,
+    told,
+)
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from pincite.answer.passage import Passage
+
+# What a feature means, in a reader's words.
+REASONS = {
+    "place": "the query names this place",
+    "terms": "words",
+    "pairs": "phrases",
+    "window": "close together",
+}
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="A question, words, or a place like '97.113(a)'.")],
+    k: Annotated[int | None, typer.Option("-k", help="How many passages.", min=1)] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the passages that answer a query and cite each one."""
+    from pincite import api
+
+    with told(as_json=as_json):
+        settings = settings_from(config, sets)
+        with api.Index.open(index, settings) as opened:
+            result = opened.search(query, k)
+    if as_json:
+        seconds = {step.stage: step.seconds for step in result.steps}
+        hits = [passage_json(passage) for passage in result.passages]
+        print_json({"query": query, "hits": hits, "seconds": seconds})
+        return
+    if not result.passages:
+        err.print("nothing in this index shares a word with that query", soft_wrap=True)
+        return
+    for passage in result.passages:
+        _print(passage)
+
+
+def passage_json(passage: Passage) -> dict[str, Any]:
+    """Return a passage as plain values."""
+    chunk, place = passage.chunk, passage.place
+    return {
+        "rank": passage.rank,
+        "citation": passage.citation,
+        "locator": place.locator,
+        "document": chunk.span.doc_id,
+        "title": passage.document,
+        "path": list(place.path),
+        "page": place.page,
+        "kind": place.kind,
+        "span": [place.span.start, place.span.end],
+        "snippet": passage.snippet,
+        "marks": [list(mark) for mark in passage.marks],
+        "score": passage.hit.score,
+        "why": dict(passage.hit.features),
+        "chunk": {
+            "id": chunk.id,
+            "locator": chunk.locator,
+            "kind": chunk.kind,
+            "span": [chunk.span.start, chunk.span.end],
+            "text": chunk.text,
+        },
+    }
+
+
+def _print(passage: Passage) -> None:
+    from rich.text import Text
+
+    number = f"{passage.rank:>2}  "
+    out.print(Text.assemble(number, (passage.citation, "bold cyan")), soft_wrap=True)
+    if passage.place.path:
+        out.print(Text("    " + " › ".join(passage.place.path), style="dim"), soft_wrap=True)
+    for line in _marked(passage).split("\n"):
+        if line.plain.strip():
+            line.pad_left(4)
+            out.print(line, soft_wrap=True)
+    out.print(Text(f"    why: {_why(passage)}", style="dim italic"), soft_wrap=True)
+    out.print()
+
+
+def _marked(passage: Passage) -> Text:
+    from rich.text import Text
+
+    text = Text(passage.snippet)
+    for start, end in passage.marks:
+        text.stylize("bold yellow", start, end)
+    return text
+
+
+def _why(passage: Passage) -> str:
+    features = {name: value for name, value in passage.hit.features.items() if value}
+    if "place" in features:
+        return REASONS["place"]
+    parts = [f"{REASONS.get(name, name)} {value:.1f}" for name, value in features.items()]
+    return " + ".join(parts) + f" = {passage.hit.score:.1f}"

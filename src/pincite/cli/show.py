@@ -1,0 +1,64 @@
+"""pincite show: a place, exactly as it stands in its document."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    err,
+    print_json,
+    told,
+)
+
+
+def show(
+    locator: Annotated[str, typer.Argument(help="A place: '97.113(a)(4)', 'Table 250.66'.")],
+    document: Annotated[
+        str | None, typer.Option("--document", "-d", help="Only in this document.")
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the text of a place exactly; its heading path goes to standard error."""
+    from pincite import api
+
+    with told(as_json=as_json), api.Index.open(index) as opened:
+        places = opened.show(locator, document)
+        below = [[child.locator for child in opened.children(chunk)] for chunk in places]
+        parents = [
+            opened.snapshot.get([chunk.parent])[0].locator if chunk.parent else None
+            for chunk in places
+        ]
+    if as_json:
+        print_json(
+            [
+                {
+                    "document": chunk.span.doc_id,
+                    "locator": chunk.locator,
+                    "kind": chunk.kind,
+                    "title": chunk.title,
+                    "path": list(chunk.path),
+                    "page": chunk.page,
+                    "span": [chunk.span.start, chunk.span.end],
+                    "parent": parent,
+                    "children": children,
+                    "text": chunk.text,
+                }
+                for chunk, parent, children in zip(places, parents, below, strict=True)
+            ]
+        )
+        return
+    for chunk, children in zip(places, below, strict=True):
+        path = " › ".join((chunk.span.doc_id, *chunk.path))
+        err.print(f"{path} › {chunk.locator}", style="dim", markup=False, soft_wrap=True)
+        sys.stdout.write(chunk.text.rstrip() + "\n")
+        if children:
+            more = " …" if len(children) > 12 else ""
+            names = ", ".join(children[:12])
+            err.print(f"below: {names}{more}", style="dim", markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""The words everybody speaks: values, protocols, settings, errors. Standard library only."""

@@ -1,0 +1,81 @@
+"""All errors that Pincite raises on purpose.
+
+    PinciteError             something we can explain            1 / 500
+    ├── ConfigError          unknown or bad setting              2 / 400
+    ├── SourceError          a document cannot be read           3 / 422
+    ├── StoreError           index or place missing, damaged     4 / 404
+    │   ├── StaleIndex       built with other settings           4 / 409
+    │   └── IndexBusy        another process is writing          4 / 423
+    ├── ModelError           a model does not fit                5 / 500
+    └── MissingExtra         an optional part is not installed   6 / 501
+
+The numbers are the command line's exit code and the service's HTTP status. A message says what
+happened and with which value; the hint says what to do about it. Mistakes of the programmer stay
+``ValueError`` and ``TypeError``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class PinciteError(Exception):
+    """The base of every error that carries an explanation for the user.
+
+    >>> str(PinciteError("rank.k must be int, got 'ten'", hint="write rank.k = 10"))
+    "rank.k must be int, got 'ten'"
+    """
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(PinciteError):
+    """A setting is unknown or has a value that does not fit."""
+
+    exit_code = 2
+    http_status = 400
+
+
+class SourceError(PinciteError):
+    """A document cannot be read."""
+
+    exit_code = 3
+    http_status = 422
+
+
+class StoreError(PinciteError):
+    """An index, a document or a place is missing or damaged."""
+
+    exit_code = 4
+    http_status = 404
+
+
+class StaleIndex(StoreError):
+    """The index was built with settings or a format other than the present ones."""
+
+    http_status = 409
+
+
+class IndexBusy(StoreError):
+    """Another process holds the write lock of the index."""
+
+    http_status = 423
+
+
+class ModelError(PinciteError):
+    """A model file is damaged or does not fit the pipeline."""
+
+    exit_code = 5
+
+
+class MissingExtra(PinciteError):
+    """An optional part is asked for and not installed."""
+
+    exit_code = 6
+    http_status = 501

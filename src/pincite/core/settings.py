@@ -1,0 +1,223 @@
+"""Every setting in one frozen tree, and the strict loader that fills it.
+
+Later sources win: defaults < pincite.toml < environment (``PINCITE_SEARCH__K=5``) < ``--set
+search.k=5``. Unknown keys and wrong types are errors that name the key and suggest the nearest.
+Settings are data: nothing here opens an index or loads a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from pincite.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """How files are read and cut. Shapes the index: a change asks for ``--rebuild``."""
+
+    # "clause": cut at the document's own numbering; "fixed": pieces of max_tokens, never across
+    # pages (S3's strategy, for documents without structure and for comparisons).
+    chunking: Literal["clause", "fixed"] = "clause"
+    # A section up to this many characters stays one chunk; longer ones are cut at their lettered
+    # items, then numbered ones, then paragraphs. S0 measured 3,000.
+    max_chars: int = 3000
+    # How many levels of items are always cut, however short: 1 makes every lettered item a chunk.
+    split_depth: int = 0
+    # Limit of a "fixed" chunk in tokens of a GPT-style tokeniser, estimated from above.
+    max_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSettings:
+    """How text becomes terms. Shapes the index."""
+
+    # Snowball stemmer; "none" keeps words as they are.
+    language: str = "english"
+    # Index pairs of neighbouring terms too: about doubles the index, buys phrase evidence.
+    bigrams: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalSettings:
+    """BM25 and what is added to it. Free to change at any time."""
+
+    # lucene: idf never negative; robertson, atire, plus: the published variants.
+    variant: Literal["lucene", "robertson", "atire", "plus"] = "lucene"
+    # Term-frequency saturation. Reference text repeats its terms; low values win (decision 6).
+    k1: float = 0.4
+    # Length normalisation, 0 (none) to 1 (full).
+    b: float = 0.6
+    # Leave question words, articles and the like out of the query, if it has other words.
+    content_words: bool = True
+    # Weight of BM25 over neighbouring term pairs; 0 leaves it out.
+    bigram_weight: float = 0.5
+    # Weight of the best window of window_tokens terms; 0 leaves it out.
+    window_weight: float = 0.5
+    window_tokens: int = 100
+    # How many candidates get a window score. Fixed, so that top 10 is a prefix of top 100.
+    window_depth: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """What a search returns."""
+
+    # Named pipeline; see pincite.pipeline.PRESETS.
+    pipeline: str = "default"
+    # How many hits come out.
+    k: int = 10
+    # How many candidates the first stage considers.
+    depth: int = 100
+    # A query that names a place gets that place first.
+    locators: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What is refused. Documents are untrusted: nothing grows without a bound."""
+
+    # Larger files are hardly ever text, and memory use grows with the file.
+    max_file_mb: float = 64.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The whole tree."""
+
+    ingest: IngestSettings = field(default_factory=IngestSettings)
+    tokens: TokenSettings = field(default_factory=TokenSettings)
+    lexical: LexicalSettings = field(default_factory=LexicalSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+    def shape(self) -> dict[str, Any]:
+        """Return the part that shapes an index, as plain values."""
+        return {"ingest": asdict(self.ingest), "tokens": asdict(self.tokens)}
+
+    def fingerprint(self) -> str:
+        """Return a short hash of all settings, for reports and model files."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+# Above this the formulas break; what is not here may be as large as anybody could mean.
+_MOST = {"lexical.b": 1.0}
+
+
+def load_settings(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    overrides: Iterable[str] = (),
+) -> Settings:
+    """Return the settings from file, environment and ``key=value`` overrides, in that order."""
+    settings = Settings()
+    if file is not None:
+        settings = merged(settings, _read_toml(file), origin=str(file))
+    for name, value in sorted((environment or {}).items()):
+        # A single word after PINCITE_ (PINCITE_DATA, PINCITE_INDEX) is not a setting's name.
+        if name.startswith("PINCITE_") and "__" in name:
+            key = name.removeprefix("PINCITE_").lower().replace("__", ".")
+            settings = _with_text(settings, key, value, origin=f"environment {name}")
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {override}: no value", hint="write --set section.key=value")
+        settings = _with_text(settings, key.strip(), value.strip(), origin="--set")
+    return settings
+
+
+def merged(settings: Settings, values: Mapping[str, Any], *, origin: str) -> Settings:
+    """Return the settings with the nested values put in; every key and type is checked.
+
+    >>> merged(Settings(), {"search": {"k": 3}}, origin="example").search.k
+    3
+    """
+    whole: Settings = _merge(settings, values, prefix="", origin=origin)
+    return whole
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"{file} cannot be read as TOML: {error}", hint="see docs/settings.md for an example"
+        ) from error
+
+
+def _merge(node: Any, values: Mapping[str, Any], *, prefix: str, origin: str) -> Any:
+    hints = get_type_hints(type(node))
+    changes: dict[str, Any] = {}
+    for key, value in values.items():
+        full = f"{prefix}{key}"
+        if key not in hints:
+            raise _unknown(full, [f"{prefix}{name}" for name in hints], origin)
+        current = getattr(node, key)
+        if is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise ConfigError(f"{origin}: {full} is a section, got {value!r}")
+            changes[key] = _merge(current, value, prefix=f"{full}.", origin=origin)
+        else:
+            changes[key] = _checked(full, value, hints[key], origin)
+    return replace(node, **changes)
+
+
+def _checked(key: str, value: Any, hint: Any, origin: str) -> Any:
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            choices = ", ".join(map(str, get_args(hint)))
+            raise ConfigError(f"{origin}: {key} must be one of {choices}, got {value!r}")
+        return value
+    if hint is float and type(value) is int:
+        value = float(value)
+    # bool is an int to Python, but "k = true" is a mistake.
+    if type(value) is not hint:
+        raise ConfigError(f"{origin}: {key} must be {hint.__name__}, got {value!r}")
+    most = _MOST.get(key, 1e9)
+    if hint in (int, float) and not 0 <= value <= most:
+        raise ConfigError(f"{origin}: {key} must be from 0 to {most:g}, got {value!r}")
+    return value
+
+
+def _unknown(key: str, known: list[str], origin: str) -> ConfigError:
+    near = get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+    return ConfigError(f"{origin}: unknown setting {key}", hint=hint)
+
+
+def _with_text(settings: Settings, key: str, text: str, *, origin: str) -> Settings:
+    """Put one ``section.key`` in, its value written as text."""
+    section, _, name = key.partition(".")
+    nested: dict[str, Any] = {section: {name: _parsed(text)}} if name else {section: _parsed(text)}
+    try:
+        return merged(settings, nested, origin=origin)
+    except ConfigError:
+        # "english" and "5" are both valid texts for a string setting.
+        if not name or isinstance(nested[section][name], str):
+            raise
+        return merged(settings, {section: {name: text}}, origin=origin)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def setting_names() -> list[str]:
+    """Return every setting as ``section.key``."""
+    tree = Settings()
+    return [
+        f"{section.name}.{setting.name}"
+        for section in fields(tree)
+        for setting in fields(getattr(tree, section.name))
+    ]

@@ -1,0 +1,54 @@
+"""The protocols that everything pluggable keeps. Whatever has one method is a function type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pincite.core.types import Chunk, Document, Query, Ranking
+
+Load = Callable[[Path], Document]
+Split = Callable[[Document], Iterator[Chunk]]
+
+
+class Retriever(Protocol):
+    """Finds candidates. Whatever adds candidates is a Retriever, also around another one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def retrieve(self, query: Query, k: int) -> Ranking:
+        """Return at most ``k`` hits; fewer is fine. Top 10 is a prefix of top 100."""
+        ...
+
+
+class Reranker(Protocol):
+    """Reorders or drops hits; never invents one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def rerank(self, ranking: Ranking) -> Ranking: ...
+
+
+class Store(Protocol):
+    """Keeps documents and chunks; a snapshot for reading."""
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return the chunks in the order of the ids; StoreError if one is missing."""
+        ...
+
+    def document(self, doc_id: str) -> Document: ...
+
+    def documents(self) -> list[str]:
+        """Return the ids of all documents, sorted."""
+        ...
+
+    def chunks(self, doc_id: str) -> list[Chunk]:
+        """Return the chunks of a document in document order."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many chunks are searched."""
+        ...

@@ -1,0 +1,152 @@
+"""The values that flow through Pincite: Document → Chunk → Hit → Ranking.
+
+All are frozen. Mappings and sequences inside them are treated as read-only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+# "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
+Kind = Literal["document", "section", "clause", "table", "exception", "note", "text", "piece"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A place in a document: characters ``start`` up to but not including ``end``."""
+
+    doc_id: str
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def overlap(self, other: Span) -> int:
+        """Return how many characters both spans share.
+
+        >>> Span("d", 0, 10).overlap(Span("d", 6, 20))
+        4
+        """
+        if self.doc_id != other.doc_id:
+            return 0
+        return max(0, min(self.end, other.end) - max(self.start, other.start))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One parsed source. ``id`` is its path relative to what was ingested, never random."""
+
+    id: str
+    text: str
+    title: str = ""
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One addressable piece of a document: a node of its clause tree, or a part of a long one.
+
+    ``document.text[start:end] == text`` always holds. A node covers its children; its own words
+    (heading and introduction) end at ``own_end``, so own spans in document order join to the whole
+    text. ``searched`` marks the chunks that retrieval ranks; they do not overlap.
+    """
+
+    id: str
+    span: Span
+    text: str
+    kind: Kind
+    locator: str  # canonical and readable: "97.113(a)(4)", "Table 250.122", "Fireball"
+    title: str  # the heading's or the caption's words, without number
+    path: tuple[str, ...]  # headings from the top of the document down to this place
+    own_end: int
+    page: int | None = None
+    parent: str | None = None  # id of the enclosing chunk
+    searched: bool = True
+    context: str = ""  # words of the parents that help to find it, never shown as its text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked."""
+
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line of a ranking. Bigger scores are better, everywhere.
+
+    ``features`` holds what each stage said about the chunk, by the stage's name.
+    """
+
+    chunk_id: str
+    score: float
+    features: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.score):
+            raise ValueError(f"score of {self.chunk_id} must be finite, got {self.score}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Hits of one query, best first: sorted by score, ties by chunk id, no chunk twice."""
+
+    query: Query
+    hits: tuple[Hit, ...] = ()
+
+    def __post_init__(self) -> None:
+        hits = tuple(sorted(self.hits, key=lambda hit: (-hit.score, hit.chunk_id)))
+        if len({hit.chunk_id for hit in hits}) != len(hits):
+            raise ValueError("a ranking holds each chunk once")
+        object.__setattr__(self, "hits", hits)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(hit.chunk_id for hit in self.hits)
+
+    def top(self, k: int) -> Ranking:
+        """Return the best ``k`` hits.
+
+        >>> Ranking(Query("q"), (Hit("b", 1.0), Hit("a", 1.0), Hit("c", 2.0))).top(2).ids
+        ('c', 'a')
+        """
+        return self if k >= len(self.hits) else Ranking(self.query, self.hits[:k])
+
+    def rescored(self, stage: str, scores: Iterable[float]) -> Ranking:
+        """Return the hits with new scores, each kept as a feature under the stage's name."""
+        return Ranking(
+            self.query,
+            tuple(
+                replace(hit, score=score, features={**hit.features, stage: score})
+                for hit, score in zip(self.hits, scores, strict=True)
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Ground truth for one query. It names a place, so re-chunking never spoils it."""
+
+    query_id: str
+    span: Span
+    relevance: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage of a pipeline made, and how long it took."""
+
+    stage: str
+    ranking: Ranking
+    seconds: float
+
+
+def by_id(chunks: Sequence[Chunk]) -> dict[str, Chunk]:
+    """Return the chunks keyed by id."""
+    return {chunk.id: chunk for chunk in chunks}

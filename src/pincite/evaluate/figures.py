@@ -1,0 +1,47 @@
+"""Figures with intervals: means over questions, resampled by the group they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+RESAMPLES = 2000
+SEED = 13
+
+
+@dataclass(slots=True)
+class Figures:
+    """Named means of per-question values, each with a 95 % interval."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(
+        self, name: str, values: Sequence[float], groups: Sequence[str], *, scale: float = 1.0
+    ) -> None:
+        """Add the mean of the values; groups (documents, say) are resampled as wholes."""
+        if not len(values):
+            return
+        scaled = np.asarray(values, dtype=float) * scale
+        self.values[name] = float(scaled.mean())
+        self.intervals[name] = bootstrap_interval(scaled, groups)
+        self.counts[name] = len(values)
+
+
+def bootstrap_interval(values: ArrayLike, groups: Sequence[str]) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean under resampling of whole groups.
+
+    Questions about one document are alike, so resampling questions alone would promise too much.
+    """
+    numbers = np.asarray(values, dtype=float)
+    _, member = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.bincount(member, weights=numbers)
+    sizes = np.bincount(member)
+    draws = np.random.default_rng(SEED).integers(len(sums), size=(RESAMPLES, len(sums)))
+    means = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,146 @@
+"""OHR-Bench, S3's experiment: two chunks a question, scored by the evidence they hold.
+
+The corpus is ``gt/<domain>/*.json``; each domain is an index of its own and a question is asked in
+the domain of its document (that is the benchmark's protocol: an oracle of the domain).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pincite.api import Index, ingest
+from pincite.core.errors import SourceError
+from pincite.core.settings import Settings
+from pincite.core.types import Chunk
+from pincite.evaluate.figures import Figures
+from pincite.evaluate.lcs import Words, lcs_score
+
+# Questions of "paper" are about documents of two folders; where both have one, "paper" has the
+# version the questions were written for.
+FOLDERS: dict[str, tuple[str, ...]] = defaultdict(tuple, {"paper": ("academic", "paper")})
+RETURNED = 2
+RECALL_DEPTHS = (1, 2, 5, 10, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with its gold page and evidence."""
+
+    id: str
+    text: str
+    domain: str
+    document: str
+    page: int
+    evidence: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one question got."""
+
+    question: Question
+    strict: float
+    loose: float
+    page_rank: int | None  # of the first chunk of the gold page
+
+
+def read_questions(file: Path) -> list[Question]:
+    """Return the questions of a file in the benchmark's own format."""
+    try:
+        items = json.loads(file.read_text(encoding="utf-8"))
+        return [_question(item) for item in items]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SourceError(
+            f"{file} is not a question file of OHR-Bench: {error!r}",
+            hint="it is a JSON list with doc_name, questions, evidence_context, evidence_page_no",
+        ) from error
+
+
+def _question(item: Mapping[str, Any]) -> Question:
+    domain, _, document = item["doc_name"].partition("/")
+    evidence = item["evidence_context"]
+    return Question(
+        id=str(item["ID"]),
+        text=item["questions"],
+        domain=domain,
+        document=document,
+        page=int(item["evidence_page_no"]),
+        evidence=evidence if isinstance(evidence, str) else " ".join(map(str, evidence)),
+        kind=str(item["evidence_source"]),
+    )
+
+
+def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored | Question]:
+    """Yield each question's scores; a question whose document is missing comes back as it is."""
+    settings = replace(settings, ingest=replace(settings.ingest, chunking="fixed"))
+    by_domain: dict[str, list[Question]] = defaultdict(list)
+    for question in read_questions(questions):
+        by_domain[question.domain].append(question)
+    for domain, asked in sorted(by_domain.items()):
+        files = domain_files(data / "gt", domain)
+        with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
+            list(ingest(((file, file.name) for file in files), folder, settings))
+            with Index.open(folder, settings) as index:
+                yield from _ask(index, asked)
+
+
+def domain_files(corpus: Path, domain: str) -> list[Path]:
+    """Return the documents of a domain, one for each name."""
+    named: dict[str, Path] = {}
+    for folder in FOLDERS[domain] or (domain,):
+        named.update({file.name: file for file in sorted((corpus / folder).glob("*.json"))})
+    if not named:
+        raise SourceError(
+            f"no documents of domain {domain!r} in {corpus}", hint="give the folder with --data"
+        )
+    return [named[name] for name in sorted(named)]
+
+
+def _ask(index: Index, questions: list[Question]) -> Iterator[Scored | Question]:
+    words = Words()
+    known = set(index.documents())
+    for question in questions:
+        if f"{question.document}.json" not in known:
+            yield question
+            continue
+        ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
+        chunks = index.snapshot.get(ranking.ids)
+        on_page = [_is_gold(chunk, question) for chunk in chunks]
+        evidence = words.of(question.evidence)
+        returned = list(zip(chunks, on_page, strict=True))[:RETURNED]
+        strict = words.of("\n".join(chunk.text for chunk, gold in returned if gold))
+        loose = words.of("\n".join(chunk.text for chunk, _ in returned))
+        rank = on_page.index(True) + 1 if True in on_page else None
+        yield Scored(question, lcs_score(evidence, strict), lcs_score(evidence, loose), rank)
+
+
+def _is_gold(chunk: Chunk, question: Question) -> bool:
+    return chunk.span.doc_id == f"{question.document}.json" and chunk.page == question.page
+
+
+def summarise(results: list[Scored]) -> Figures:
+    """Return all figures: LCS in percent overall, by domain and by evidence; page recall."""
+    figures = Figures()
+    groups = [f"{each.question.domain}/{each.question.document}" for each in results]
+    figures.add("strict_lcs", [each.strict for each in results], groups, scale=100)
+    figures.add("loose_lcs", [each.loose for each in results], groups, scale=100)
+    for depth in RECALL_DEPTHS:
+        found = [float((each.page_rank or depth + 1) <= depth) for each in results]
+        figures.add(f"page_recall@{depth}", found, groups)
+    slices: dict[str, list[Scored]] = defaultdict(list)
+    for each in results:
+        slices[each.question.domain].append(each)
+        slices[each.question.kind].append(each)
+    for name, part in sorted(slices.items()):
+        documents = [each.question.document for each in part]
+        for measure in ("strict", "loose"):
+            values = [getattr(each, measure) for each in part]
+            figures.add(f"{measure}_lcs_by.{name}", values, documents, scale=100)
+    return figures

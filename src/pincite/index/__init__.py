@@ -1,0 +1,1 @@
+"""What the arrays of a segment mean: tokens, postings, locators."""

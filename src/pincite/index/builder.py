@@ -1,0 +1,161 @@
+"""Adding documents to an index, in proportion to the documents, not to the index.
+
+Documents wait in memory until a segment's worth is there, then become an immutable segment and a
+new generation. Segments of similar size are merged when there are many, so that their number grows
+with the logarithm of the index and each document is rewritten only a few times in its life.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from pincite.core.settings import Settings
+from pincite.core.types import Chunk, Document
+from pincite.index.locators import keys_of
+from pincite.index.postings import Array, build_postings, live_terms, term_key
+from pincite.index.tokens import Analyzer, StreamBuilder
+from pincite.store.manifest import SegmentEntry
+from pincite.store.segment import Entry, Segment
+from pincite.store.writer import Writer
+
+# A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
+SEGMENT_TERMS = 4_000_000
+SEGMENT_CHARS = 32_000_000
+# This many segments of one size class are merged into one of the next.
+MERGE_FACTOR = 8
+
+
+class IndexBuilder:
+    """The one writer of an index; use it in a ``with`` statement."""
+
+    def __init__(self, folder: Path, settings: Settings, *, rebuild: bool = False) -> None:
+        self._writer = Writer(folder, settings.shape(), rebuild=rebuild)
+        self._analyzer = Analyzer(settings.tokens.language)
+        self._pairs = settings.tokens.bigrams
+        self._rebuild = rebuild
+        self._reset()
+
+    def __enter__(self) -> IndexBuilder:
+        self._writer.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.__exit__(kind, error, trace)
+
+    def _reset(self) -> None:
+        self._waiting: dict[str, Entry] = {}
+        self._rows: list[str] = []
+        self._terms = StreamBuilder(self._analyzer)
+        self._chars = 0
+
+    def meta(self, doc_id: str) -> dict[str, str] | None:
+        """Return what the index knows of a document; None if it is not there."""
+        if doc_id in self._waiting:
+            return dict(self._waiting[doc_id].document.meta)
+        return None if self._rebuild else self._writer.base.meta(doc_id)
+
+    def documents(self) -> list[str]:
+        """Return the documents of the last committed generation."""
+        return self._writer.base.documents()
+
+    def put(self, document: Document, chunks: Sequence[Chunk]) -> None:
+        """Add or replace a document; it becomes visible with the next flush."""
+        if document.id in self._waiting:
+            raise ValueError(f"{document.id} was put twice")
+        self._waiting[document.id] = Entry(document, chunks, keys_of(chunks))
+        for chunk in chunks:
+            if chunk.searched:
+                self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)
+                self._rows.append(chunk.id)
+        self._chars += len(document.text)
+        full = len(self._terms) >= SEGMENT_TERMS or self._chars >= SEGMENT_CHARS
+        # A rebuild shows the old index until the new one is complete.
+        if full and self._rebuild:
+            self._write()
+        elif full:
+            self.flush()
+
+    def drop(self, doc_id: str) -> bool:
+        """Remove a document; False if the index does not have it."""
+        return self._writer.drop(doc_id)
+
+    def flush(self) -> None:
+        """Write what is waiting and make it visible; nothing changed, nothing written."""
+        self._write()
+        if self._writer.is_changed:
+            self._writer.commit()
+            self._merge()
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        keys, stream, offsets = self._terms.finish()
+        arrays = self._postings(keys, stream, offsets)
+        arrays["ids"] = np.array(self._rows, dtype="S16")
+        if not self._rebuild:
+            for doc_id in self._waiting:
+                self._writer.drop(doc_id)
+        self._writer.add(self._waiting.values(), arrays)
+        self._reset()
+
+    def _merge(self) -> None:
+        """Merge segments while it pays, and forget those without a live document."""
+        while group := _to_merge(self._writer.segments):
+            open_now = {part.entry.name: part for part in self._writer.base.segments}
+            parts = [open_now[entry.name] for entry in group]
+            for part in parts:
+                part.check(full=True)  # or damage would get a valid checksum
+            merged: SegmentEntry | None = None
+            if any(entry.documents > len(entry.dropped) for entry in group):
+                merged = self._writer.add(
+                    chain.from_iterable(part.entries() for part in parts),
+                    self._merged_arrays(parts),
+                )
+            self._writer.replace([entry.name for entry in group], merged)
+            self._writer.commit()
+
+    def _merged_arrays(self, parts: Sequence[Segment]) -> dict[str, Array]:
+        live = [part.live_rows() for part in parts]
+        keys, stream, offsets = live_terms(
+            (part.arrays, rows) for part, rows in zip(parts, live, strict=True)
+        )
+        arrays = self._postings(keys, stream, offsets)
+        arrays["ids"] = np.concatenate(
+            [part.arrays["ids"][rows] for part, rows in zip(parts, live, strict=True)]
+        )
+        return arrays
+
+    def _postings(self, keys: Array, stream: Array, offsets: Array) -> dict[str, Array]:
+        function_keys = sorted(term_key(term) for term in self._analyzer.function_terms)
+        skipped = np.array(function_keys, dtype=np.uint64)
+        return build_postings(keys, stream, offsets, pairs=self._pairs, skipped=skipped)
+
+
+def _to_merge(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
+    """Return the segments that should become one, none if all is well."""
+    classes: dict[int, list[SegmentEntry]] = defaultdict(list)
+    for entry in segments:
+        if entry.dropped and 2 * len(entry.dropped) >= entry.documents:
+            return [entry]
+        classes[_size_class(entry)].append(entry)
+    full = [group for group in classes.values() if len(group) >= MERGE_FACTOR]
+    return full[0] if full else []
+
+
+def _size_class(entry: SegmentEntry) -> int:
+    size, level = max(1, entry.chunks // 32), 0
+    while size >= MERGE_FACTOR:
+        size //= MERGE_FACTOR
+        level += 1
+    return level

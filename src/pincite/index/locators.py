@@ -1,0 +1,150 @@
+"""Places by name: how a locator is written in many ways and looked up in one.
+
+``§ 97.113 (a)(4)``, ``section 97.113(a)(4)`` and ``97.113(A)(4)`` share one key. Keys are stored
+beside the chunks; a query is searched for mentions of places before anything is ranked.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pincite.core.types import Chunk
+
+# Words that name the kind of a place and are no part of its number.
+_PREFIX = re.compile(
+    r"^(?:§+|sections?|sec\.|subsections?|paragraphs?|para\.|clauses?|rules?|items?)\s*(?=[\dA-Z(])",
+    re.IGNORECASE,
+)
+_NUMBER = r"\d+[A-Za-z]?(?:[.\-–]\d+[A-Za-z]?)*"
+_ITEMS = r"(?:\s?\([0-9A-Za-z]{1,5}\))*"
+_NAMED = (
+    r"(?:table|chapter|article|art\.|part|subpart|appendix|annex|schedule|figure|rule|title|"
+    r"chapitre|titre|annexe|articolo|capo|titolo|allegato|tabella|tableau)"
+)
+_MENTION = re.compile(
+    rf"""
+    (?P<named>\b{_NAMED}\s+(?:{_NUMBER}|[IVXLC]+\b|[A-Z]\b){
+        _ITEMS
+    }(?:\s+(?:table|exception|note)\b)?)
+  | (?P<strong>(?:§+\s*|\b(?:sections?|sec\.|paragraphs?|clauses?|rules?)\s+){_NUMBER}{_ITEMS})
+  | (?P<items>\b{_NUMBER}(?:\s?\([0-9A-Za-z]{{1,5}}\))+)
+  | (?<![\w.$€£])(?P<bare>\d+(?:\.\d+)+)(?![\w%°]|\s*(?:{
+        "|".join(
+            (
+                "mm",
+                "cm",
+                "m",
+                "km",
+                "ft",
+                "feet",
+                "foot",
+                "inch(?:es)?",
+                "in",
+                "k?[vaw]",
+                "kva",
+                "hz",
+                "khz",
+                "mhz",
+                "ghz",
+                "db",
+                "percent",
+                "kg",
+                "g",
+                "lbs?",
+                "seconds?",
+                "minutes?",
+                "hours?",
+                "million",
+                "billion",
+                "thousand",
+                "points?",
+                "amps?",
+                "amperes?",
+                "volts?",
+                "watts?",
+            )
+        )
+    })\b)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# Cheap to look for, and without one of these nothing is named.
+_HINT = re.compile(rf"\d|\b{_NAMED}\s", re.IGNORECASE)
+_RANGE = re.compile(r"^\s*(?:-|–|—|to|through|thru|and)\s*$", re.IGNORECASE)
+MAX_RANGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place that a query names: one key, or the first and the last of a range."""
+
+    first: str
+    last: str = ""
+
+
+def locator_key(locator: str) -> str:
+    """Return the form that all ways to write a locator share.
+
+    >>> locator_key("§ 97.113 (a) (4)"), locator_key("TABLE 250.122")
+    ('97.113(a)(4)', 'table 250.122')
+    """
+    text = unicodedata.normalize("NFKC", locator).strip().rstrip(".:;,")
+    text = _PREFIX.sub("", text)
+    text = re.sub(r"\s+", " ", text)
+    return re.sub(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()", r"\1", text).casefold().strip()
+
+
+def keys_of(chunks: Iterable[Chunk]) -> list[tuple[str, str]]:
+    """Return the keys by which chunks are found: their locators and their headings."""
+    keys = []
+    for chunk in chunks:
+        if chunk.locator:
+            keys.append((locator_key(chunk.locator), chunk.id))
+        if chunk.title and chunk.kind in ("section", "table", "document"):
+            keys.append((locator_key(chunk.title), chunk.id))
+    return keys
+
+
+def mentions(query: str) -> list[Mention]:
+    """Return the places that a query names, in its order.
+
+    >>> mentions("Does Table 310.16 override 240.4(D)?")
+    [Mention(first='table 310.16', last=''), Mention(first='240.4(d)', last='')]
+    >>> mentions("a 2.5 mm conductor at 1.5 kV")
+    []
+    """
+    found: list[Mention] = []
+    if not _HINT.search(query):
+        return found
+    previous_end = 0
+    for match in _MENTION.finditer(query):
+        key = locator_key(match.group())
+        between = query[previous_end : match.start()]
+        if found and not found[-1].last and _RANGE.match(between) and "and" not in between.lower():
+            found[-1] = Mention(found[-1].first, key)
+        else:
+            found.append(Mention(key))
+        previous_end = match.end()
+    return found
+
+
+def in_range(chunks: Sequence[Chunk], first: str, last: str) -> list[Chunk]:
+    """Return the chunks of a document from one place to another, at the level of the first."""
+    keys = [locator_key(chunk.locator) for chunk in chunks]
+    if first not in keys or last not in keys:
+        return []
+    start, end = keys.index(first), keys.index(last)
+    parent_depth = _depth(keys[start])
+    inside = [
+        c
+        for c, key in zip(chunks[start : end + 1], keys[start : end + 1], strict=True)
+        if _depth(key) == parent_depth and c.kind == chunks[start].kind
+    ]
+    return inside[:MAX_RANGE]
+
+
+def _depth(key: str) -> int:
+    return key.count("(")

@@ -1,0 +1,165 @@
+"""From text to terms: numbers and identifiers are kept whole, words are stemmed.
+
+Analysis works on one white-space separated word at a time and is remembered per distinct word, so
+a corpus costs its vocabulary, not its length.
+
+    314.23(F)   → 314.23(f)  314.23  f          12,345 → 12345        $1.5 → $  1.5
+    AC-12       → ac-12  ac  12                 long-term → long  term
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+import numpy as np
+import Stemmer
+
+from pincite.core.errors import ConfigError
+from pincite.index.function_words import function_words
+from pincite.index.postings import Array, term_key
+
+# Queries share most of their words; this many are analysed once.
+REMEMBERED_WORDS = 20_000
+
+# Signs mean something beside a number; alone they are layout, or mathematics.
+SIGNS = "$%€£§"
+# Thousands in groups of three, so that "31,2022" is a day and a year.
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
+_ATOM = rf"(?:{_NUMBER}(?![^\W\d_])|[^\W_]+(?:'[^\W\d_]+)?)"
+_ATOMS = re.compile(_ATOM)
+# Atoms that an identifier joins: 314.23(F), AC-12, 47/1910, A&B.
+_PIECES = re.compile(rf"{_ATOM}(?:[-./&:()]{{1,2}}{_ATOM})*\)?|[{SIGNS}](?=\d)|(?<=\d)[{SIGNS}]")
+_EDGES = ".,;:!?\"'()[]{}<>*_`“”‘’«»…–—|#"
+
+
+class Analyzer:
+    """Turns text into terms, always in the same way for one language."""
+
+    def __init__(self, language: str = "english") -> None:
+        self.language = language
+        self._stem = _stemmer(language)
+        self._remembered: dict[str, tuple[str, ...]] = {}
+
+    @cached_property
+    def function_terms(self) -> frozenset[str]:
+        """The terms of the language's function words, and the signs that stand beside numbers."""
+        words = function_words(self.language)
+        return frozenset(SIGNS) | {term for word in words for term in self.word(word)}
+
+    def content(self, terms: Iterable[str]) -> list[str]:
+        """Return the terms that say what a query is about; all of them if none does.
+
+        >>> analyzer = Analyzer()
+        >>> analyzer.content(analyzer.terms("What is the ampacity?"))
+        ['ampac']
+        """
+        every = list(terms)
+        return [term for term in every if term not in self.function_terms] or every
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text in order.
+
+        >>> Analyzer().terms("Conductors of Table 310.16 carry 12,345 A")
+        ['conductor', 'of', 'tabl', '310.16', 'carri', '12345', 'a']
+        """
+        remembered = self._remembered
+        found: list[str] = []
+        for word in text.split():
+            terms = remembered.get(word)
+            if terms is None:
+                terms = self.word(word)
+                if len(remembered) < REMEMBERED_WORDS:
+                    remembered[word] = terms
+            found += terms
+        return found
+
+    def word(self, word: str) -> tuple[str, ...]:
+        """Return the terms of one word.
+
+        >>> Analyzer().word("314.23(F),")
+        ('314.23(f)', '314.23', 'f')
+        """
+        plain = word.strip(_EDGES)
+        if plain.isascii() and plain.isalpha():  # most words, by a short way to the same result
+            return (self._stem(plain.lower()),)
+        folded = unicodedata.normalize("NFKC", word).lower().replace("’", "'")
+        return tuple(term for piece in _PIECES.findall(folded) for term in self._piece(piece))
+
+    def _piece(self, piece: str) -> list[str]:
+        atoms = _ATOMS.findall(piece)
+        if not atoms:
+            return [piece]  # a sign
+        terms = [self._atom(atom) for atom in atoms]
+        if len(atoms) > 1 and any(character.isdigit() for character in piece):
+            return [piece.replace(",", ""), *terms]
+        return terms
+
+    def _atom(self, atom: str) -> str:
+        if atom[0].isdigit() and atom[-1].isdigit():
+            return atom.replace(",", "")
+        plain = atom.removesuffix("'s").replace("'", "")
+        return self._stem(plain) if plain.isalpha() else plain
+
+
+class StreamBuilder:
+    """Collects the terms of rows for :func:`~pincite.index.postings.build_postings`."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._words = _Numbers()
+        self._rows: list[Array] = []
+        self._total = 0
+
+    def __len__(self) -> int:
+        """Return how many words were collected."""
+        return self._total
+
+    def add(self, text: str) -> None:
+        """Append a row with the words of the text."""
+        row = np.fromiter(map(self._words.__getitem__, text.split()), dtype=np.uint32)
+        self._rows.append(row)
+        self._total += len(row)
+
+    def finish(self) -> tuple[Array, Array, Array]:
+        """Return keys, stream and offsets: each distinct word is analysed here, once."""
+        terms = _Numbers()
+        analysed = [[terms[t] for t in self._analyzer.word(word)] for word in self._words]
+        sizes = np.array([len(each) for each in analysed], dtype=np.int64)
+        flat = np.array([number for each in analysed for number in each], dtype=np.uint32)
+        begins = np.cumsum(sizes) - sizes
+
+        words = np.concatenate([np.zeros(0, dtype=np.uint32), *self._rows])
+        counts = sizes[words]
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        # Expand every word to its terms: position inside the word is a running number.
+        inside = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
+        stream = flat[np.repeat(begins[words], counts) + inside]
+        row_ends = np.cumsum([0, *(len(row) for row in self._rows)])
+        keys = np.array([term_key(term) for term in terms], dtype=np.uint64)
+        return keys, stream, ends[row_ends]
+
+
+class _Numbers(dict[str, int]):
+    """Numbers strings in the order in which they are first asked for."""
+
+    def __missing__(self, key: str) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+def _stemmer(language: str) -> Callable[[str], str]:
+    if language == "none":
+        return lambda word: word
+    try:
+        stemmer = Stemmer.Stemmer(language)
+    except KeyError as error:
+        known = ", ".join(Stemmer.algorithms())
+        raise ConfigError(
+            f"no stemmer for language {language!r}", hint=f"known: {known}"
+        ) from error
+    stemmer.maxCacheSize = 0  # words are remembered above; a second cache only costs
+    stem: Callable[[str], str] = stemmer.stemWord
+    return stem

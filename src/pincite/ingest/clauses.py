@@ -1,0 +1,292 @@
+"""Blocks to clauses: sections, lettered items, exceptions, notes and tables with their locators."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.core.types import Kind
+from pincite.ingest.captions import Table, find_tables
+from pincite.ingest.numbering import LINE, PAREN, Mark, is_wrapped, marks, plain_words
+from pincite.ingest.outline import Section, outline
+from pincite.ingest.sequence import AGAIN, TEXT, depths, readings
+from pincite.ingest.tree import Block, Clause, Opening, closed
+
+_ASIDE = re.compile(
+    r"[ \t]*(?P<signs>(?:>[ \t]*)*[*_]{0,3})(?P<label>(?:(?P<exception>Exceptions?|EXCEPTIONS?)"
+    r"|(?:Informational |INFORMATIONAL )?(?P<note>Notes?|NOTES?))"
+    r"(?: (?P<number>(?:No\. ?|NO\. ?)?[0-9]{1,3}))?"
+    r"(?P<to> (?:to|TO) [^:\r\n]{1,80}?)?)[*_]{0,3}[:—][*_]{0,3}"
+)
+# Words of a title, then a period and more words, or a period or colon and the first sub-item.
+_TITLE = re.compile(
+    r"[*_]{0,3}[ \t]+(?P<signs>[*_]{0,3})(?P<words>[A-Z0-9À-Þ][^\r\n]{0,90}?)(?:"
+    r"[*_]{0,3}[.](?=[*_]{0,3}(?:—|[ \t]+\(?[*_“\"]{0,3}[A-Z0-9À-Þ§]"
+    r"|[ \t]*\r?\n[ \t]*[A-ZÀ-Þ][a-z ]))"
+    r"|[:.][*_]{0,3}[ \t]*(?=\((?:1|a|A|i|I)\)))"
+)
+# A short sentence is no title: it has one of these, or an abbreviation made it look short.
+_SENTENCE = re.compile(
+    r"\b(?:may|must|shall|is|are|was|were|has|have|can|cannot|will|does?|should|see|No|Nos|vs)\b"
+    r"|[.;:!?](?:\s|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """Something that opens a clause, or words that may have to."""
+
+    start: int
+    mark: Mark | None = None
+    aside: re.Match[str] | None = None
+    table: Table | None = None
+
+
+def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
+    """Return the clauses of a document in order, each with its locator; the first is the root.
+
+    >>> from pincite.ingest.markdown import markdown_blocks
+    >>> text = "## § 4.2 Fees.\\n\\n(a) None.\\n(b) Some:\\n(1) Ten.\\n"
+    >>> [clause.locator for clause in clause_tree(text, markdown_blocks(text), "Fees")]
+    ['', '4.2', '4.2(a)', '4.2(b)', '4.2(b)(1)']
+    """
+    opening, sections = outline(text, blocks)
+    grown = [Opening("document", "", "", title, 0, -1, ())]
+    _Items(text, grown, 0).add(opening, is_numbered=False)
+    places: list[int] = []
+    for section in sections:
+        places.append(len(grown))
+        grown.append(_section(section, places))
+        _Items(text, grown, places[-1]).add(section.blocks, is_numbered=bool(section.label))
+    return closed(grown, len(text))
+
+
+def _section(section: Section, places: Sequence[int]) -> Opening:
+    parent = places[section.parent] if section.parent >= 0 else 0
+    return Opening(
+        "section",
+        section.label,
+        section.locator,
+        section.title,
+        section.start,
+        parent,
+        section.path,
+    )
+
+
+def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Event]:
+    """Return what the blocks below one heading hold, in order."""
+    events: list[_Event] = []
+    tables = iter(find_tables(text, blocks))
+    table = next(tables, None)
+    # Where "1." makes Markdown lists that are no clauses, a stray "4." must not be one either.
+    has_lists = any(block.kind == "list" for block in blocks)
+    for position, block in enumerate(blocks):
+        start, end = block.start, block.end
+        if table and table.first <= position <= table.last:
+            if position == table.last:
+                events.append(_Event(table.start, table=table))
+                table = next(tables, None)
+            continue
+        if table and start < table.start < end:  # the caption is the last line of this block
+            end = table.start
+        events.append(_Event(start))
+        if block.kind != "code":
+            dotted = is_numbered or (block.kind == "paragraph" and not has_lists)
+            found = marks(text, start, end, dotted=dotted)
+            events.extend(_Event(mark.start, mark=mark) for mark in found)
+            events.extend(_asides(text, start, end))
+    return sorted(_without_lone_numbers(events), key=lambda event: event.start)
+
+
+def _asides(text: str, start: int, end: int) -> Iterator[_Event]:
+    previous = ""
+    for line in LINE.finditer(text, start, end):
+        match = _ASIDE.match(text, line.start(), line.end())
+        if match and not is_wrapped(previous):
+            yield _Event(match.start("signs"), aside=match)
+        previous = line.group()[-80:]
+
+
+def _without_lone_numbers(events: Sequence[_Event]) -> list[_Event]:
+    """Return the events without labels like ``1.`` that nothing follows: those are words."""
+    dotted = [e for e in events if e.mark and not e.mark.label.startswith("(")]
+    styles = Counter(style for e in dotted if e.mark for style, _ in readings(e.mark.label))
+    lone = {
+        id(e)
+        for e in dotted
+        if e.mark and all(styles[style] < 2 for style, _ in readings(e.mark.label))
+    }
+    return [event for event in events if id(event) not in lone]
+
+
+class _Items:
+    """Adds the clauses below one heading to a growing tree."""
+
+    def __init__(self, text: str, grown: list[Opening], base: int) -> None:
+        self.text = text
+        self.grown = grown
+        self.base = base
+        self.chain: list[int] = []  # the open item of each depth
+        self.aside = -1  # an open exception or note
+        self.aside_depth = 0  # the depth of items inside it
+        self.leaf = -1  # an open table, or the words that go on after it
+        self.tables: Counter[int] = Counter()
+        self.named: dict[tuple[int, str], str] = {}  # locators of items by parent and label
+
+    def add(self, blocks: Sequence[Block], *, is_numbered: bool) -> None:
+        """Open a clause for each item, exception, note and table of the blocks."""
+        events = _events(self.text, blocks, is_numbered)
+        found = _with_context(self.text, [event.mark for event in events if event.mark])
+        reading = iter(depths(found))
+        read = [next(reading) if event.mark else TEXT for event in events]
+        opened = {
+            event.start
+            for event, depth in zip(events, read, strict=True)
+            if depth != TEXT or event.aside or event.table
+        }
+        pending = -1  # where a repeated label stands, for the item behind it
+        for event, depth, following in zip(events, read, _following(read), strict=True):
+            if event.mark:
+                if depth >= 0:
+                    self._item(event.mark, depth, pending)
+                pending = event.start if depth == AGAIN else -1
+            elif event.aside:
+                self._aside(event.aside, event.start, following)
+            elif event.table:
+                self._table(event.table)
+            elif event.start not in opened:
+                self._words(event.start)
+
+    @property
+    def _deepest(self) -> int:
+        return self.chain[-1] if self.chain else self.base
+
+    @property
+    def _inside_aside(self) -> bool:
+        return self.aside >= 0 and len(self.chain) == self.aside_depth
+
+    def _open(self, kind: Kind, label: str, locator: str, start: int, parent: int) -> int:
+        path = self.grown[self.base].path
+        self.grown.append(Opening(kind, label, locator, "", start, parent, path))
+        self.leaf = -1
+        return len(self.grown) - 1
+
+    def _item(self, mark: Mark, depth: int, pending: int) -> None:
+        """Open an item; it belongs to an exception only if that one announces a list."""
+        if depth < self.aside_depth or (self._inside_aside and not self._announces(mark.start)):
+            self.aside = -1
+        self.chain = self.chain[:depth]
+        parent = self.aside if self._inside_aside else self._deepest
+        start = pending if pending >= 0 and mark.joined else mark.start
+        locator = self.grown[parent].locator + f"({mark.label.strip('().')})"
+        place = self._open("clause", mark.label, locator, start, parent)
+        title = run_in_title(self.text, mark.end, is_step=not mark.label.startswith("("))
+        self.grown[place] = replace(self.grown[place], title=title)
+        self.named[parent, mark.label] = locator
+        self.chain.append(place)
+
+    def _announces(self, end: int) -> bool:
+        words = self.text[self.grown[self.aside].start : end]
+        return words.rstrip(" \t\r\n*_").endswith((":", "—"))
+
+    def _aside(self, match: re.Match[str], start: int, following: int) -> None:
+        """Open an exception or a note below the clause it speaks of, if that one is open."""
+        kind: Kind = "exception" if match["exception"] else "note"
+        level = len(self.chain) - 1
+        named = ""
+        if self.aside >= 0 and level >= self.aside_depth and self.grown[self.aside].kind == kind:
+            level = self.aside_depth - 1  # the next exception to the same clause
+        if match["to"]:
+            level, named = self._addressee(match["to"], kind, level)
+        # A parent of the next item must stay open.
+        level = min(max(level, following - 1), len(self.chain) - 1)
+        self.chain = self.chain[: level + 1]
+        parent = self._deepest
+        locator = f"{named or self.grown[parent].locator} {_aside_name(match)}".strip()
+        self.aside = self._open(kind, match["label"], locator, start, parent)
+        self.aside_depth = len(self.chain)
+
+    def _addressee(self, words: str, kind: Kind, level: int) -> tuple[int, str]:
+        """Return the level that an "Exception to (3)" or "Note to § 5" belongs to, and its name."""
+        labels = [f"({match['core']})" for match in PAREN.finditer(words)]
+        for depth in range(len(self.chain), -1, -1) if len(labels) == 1 else ():
+            parent = self.chain[depth - 1] if depth else self.base
+            if named := self.named.get((parent, labels[0])):
+                return depth - 1, named
+        return (-1 if kind == "note" else level), ""
+
+    def _table(self, table: Table) -> None:
+        parent = self.aside if self._inside_aside else self._deepest
+        around = self.grown[parent].locator
+        label = f"Table {table.number}" if table.number else ""
+        if table.number and not table.is_local:
+            locator = label
+        elif table.number:
+            locator = f"{around} {label}".strip()
+        else:
+            self.tables[parent] += 1
+            count = self.tables[parent]
+            locator = f"{around} Table {count}" if count > 1 else f"{around} Table"
+        place = self._open("table", label, locator.strip(), table.start, parent)
+        self.grown[place] = replace(self.grown[place], title=table.title)
+        self.leaf = place
+
+    def _words(self, start: int) -> None:
+        """Let words after a table be a piece of the clause around it, not of the table."""
+        if self.leaf >= 0 and self.grown[self.leaf].kind == "table":
+            parent = self.grown[self.leaf].parent
+            self.leaf = self._open("text", "", self.grown[parent].locator, start, parent)
+
+
+def _with_context(text: str, found: Sequence[Mark]) -> list[Mark]:
+    """Return the labels, with those marked whose predecessor stands in the words before."""
+    done: list[Mark] = []
+    for position, mark in enumerate(found):
+        since = found[position - 1].end if position else mark.start
+        before = text[since : mark.start]
+        named = {
+            level for match in PAREN.finditer(before) for level in readings(f"({match['core']})")
+        }
+        wanted = {(style, value - 1) for style, value in readings(mark.label)}
+        done.append(replace(mark, preceded=True) if named & wanted else mark)
+    return done
+
+
+def _following(read: Sequence[int]) -> list[int]:
+    """Return for each event the depth of the next item, 0 when none comes."""
+    found: list[int] = []
+    following = 0
+    for depth in reversed(read):
+        found.append(following)
+        following = depth if depth >= 0 else following
+    return found[::-1]
+
+
+def _aside_name(match: re.Match[str]) -> str:
+    name = "Exception" if match["exception"] else "Note"
+    number = (match["number"] or "").replace("NO.", "No.")
+    if not match["exception"]:
+        number = number.removeprefix("No.").strip()
+    return f"{name} {number}".strip()
+
+
+def run_in_title(text: str, start: int, *, is_step: bool = False) -> str:
+    """Return the title that opens an item, or nothing when the item begins with a sentence.
+
+    Numbered steps begin with short commands, so a title is believed there only in bold or italics.
+
+    >>> run_in_title("(1) Amateur operator. A person named in a grant.", 3)
+    'Amateur operator'
+    >>> run_in_title("(d) A repeater may be automatic. It must identify.", 3)
+    ''
+    """
+    match = _TITLE.match(text, start)
+    if not match or (is_step and not match["signs"]):
+        return ""
+    words = plain_words(match["words"])
+    is_title = len(words.split()) <= 8 and not _SENTENCE.search(words)
+    return words if is_title else ""

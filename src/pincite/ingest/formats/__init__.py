@@ -1,0 +1,1 @@
+"""One file for each format: bytes in, a Parsed document out."""

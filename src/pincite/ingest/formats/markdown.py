@@ -1,0 +1,73 @@
+"""Markdown as blocks: where headings, paragraphs, lists and tables begin and end."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from pincite.ingest.parsed import Parsed, decode, form_feed_pages
+from pincite.ingest.tree import Block, BlockKind
+
+TITLE_CHARS = 120
+_FIRST_HEADING = re.compile(r"^\s*#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+
+# The lines that markdown-it counts; other separators (\f, U+2028) stay inside a line.
+_NEWLINE = re.compile(r"\r\n?|\n")
+_KINDS: dict[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "blockquote_open": "paragraph",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "table_open": "table",
+    "fence": "code",
+    "html_block": "code",
+}
+
+
+def _parser() -> MarkdownIt:
+    """Return a parser of block structure alone.
+
+    Indented lines are paragraphs, for in legal text they are indented items far more often than
+    code. Link definitions are text that a reader may cite. Only top-level blocks are used, so
+    deep nesting is not followed; that keeps hostile input (thousands of ``>``) cheap.
+    """
+    parser = MarkdownIt("commonmark", {"maxNesting": 4})
+    return parser.enable("table").disable(["code", "reference", "inline", "text_join"])
+
+
+def markdown_blocks(text: str) -> list[Block]:
+    """Return the top-level blocks of a Markdown text, with offsets in the text as given.
+
+    >>> [(b.kind, b.level) for b in markdown_blocks("# Rules\\r\\n\\r\\n(a) One.\\r\\n")]
+    [('heading', 1), ('paragraph', 0)]
+    """
+    starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
+    starts.append(len(text))
+    blocks: list[Block] = []
+    for token in _parser().parse(text):
+        kind = _KINDS.get(token.type)
+        if kind is None or token.level or token.map is None:
+            continue
+        first, last = token.map
+        start, end = starts[first], starts[min(last, len(starts) - 1)]
+        start, end = _trimmed(text, start, end)
+        level = int(token.tag[1]) if kind == "heading" else 0
+        if start < end:
+            blocks.append(Block(kind, start, end, level))
+    return blocks
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return end - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def read(data: bytes, name: str) -> Parsed:
+    """Return the document as it is: Markdown is the canonical text."""
+    text = decode(data, name)
+    heading = _FIRST_HEADING.search(text, 0, 4000)
+    title = heading.group(1) if heading else Path(name).stem
+    return Parsed(text, title[:TITLE_CHARS], markdown_blocks(text), form_feed_pages(text))

@@ -1,0 +1,88 @@
+"""From a file on disk to a document with its chunks, or one SourceError that says why not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+
+from pincite.core.errors import SourceError
+from pincite.core.settings import IngestSettings
+from pincite.core.types import Chunk, Document
+from pincite.ingest.chunking import chunks_of
+from pincite.ingest.clauses import clause_tree
+from pincite.ingest.parsed import Parsed
+
+# The ending tells the format; its module is imported when the first such file comes.
+READERS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "plain",
+    ".text": "plain",
+    ".json": "json_pages",
+}
+
+
+def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
+    """Return the reader for a file of this name; SourceError if there is none."""
+    module = READERS.get(Path(name).suffix.lower())
+    if module is None:
+        raise SourceError(
+            f"{name}: no reader for this kind of file",
+            hint=f"known endings: {', '.join(sorted(READERS))}",
+        )
+    read: Callable[[bytes, str], Parsed] = import_module(f"pincite.ingest.formats.{module}").read
+    return read
+
+
+def parse(
+    data: bytes, doc_id: str, settings: IngestSettings, *, source: str = ""
+) -> tuple[Document, list[Chunk]]:
+    """Return the document in the bytes with all its chunks."""
+    parsed = reader_of(doc_id)(data, doc_id)
+    document = Document(
+        id=doc_id,
+        text=parsed.text,
+        title=parsed.title,
+        meta={"sha256": hashlib.sha256(data).hexdigest(), "source": source},
+    )
+    clauses = clause_tree(parsed.text, parsed.blocks, parsed.title)
+    return document, chunks_of(document, clauses, parsed.pages, settings)
+
+
+def read_bytes(file: Path, *, max_mb: float) -> bytes:
+    """Return the file's bytes if it can be read and is of a sensible size."""
+    try:
+        size = file.stat().st_size
+        if size > max_mb * 1e6:
+            raise SourceError(
+                f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
+                hint=f"split it, or allow it: --set limits.max_file_mb={size // 1_000_000 + 1}",
+            )
+        return file.read_bytes()
+    except OSError as error:
+        raise SourceError(
+            f"{file} cannot be read: {error.strerror}", hint="check the path and its permissions"
+        ) from error
+
+
+def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
+    """Return the files to read with their document ids: paths relative to what was named.
+
+    Files in a folder are taken if there is a reader for them; a file named directly is always
+    taken, so that one without a reader is reported. Hidden files and folders are passed over.
+    """
+    found: list[tuple[Path, str]] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(
+                file
+                for file in path.rglob("*")
+                if file.suffix.lower() in READERS
+                and not any(part.startswith(".") for part in file.relative_to(path).parts)
+            )
+            found += [(file, file.relative_to(path).as_posix()) for file in inside]
+        else:
+            found.append((path, path.name))
+    return found

@@ -1,0 +1,146 @@
+"""The headings of a document as nested sections with unique names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pincite.ingest.captions import is_table_caption
+from pincite.ingest.numbering import HeadingLabel, heading_label, plain_words
+from pincite.ingest.tree import Block
+
+_UNDERLINE = re.compile(r"[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with the blocks up to the next heading."""
+
+    start: int
+    label: str
+    locator: str
+    title: str
+    path: tuple[str, ...]  # headings down to this one
+    parent: int  # index among the sections; -1 for the document
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    block: Block
+    words: str
+    name: HeadingLabel
+    blocks: tuple[Block, ...]
+    is_title: bool = False
+
+
+def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list[Section]]:
+    """Return the blocks that belong to the document itself, and its sections in order.
+
+    A first-level heading at the very beginning is the title: nothing nests below it.
+    """
+    opening, headings = _headings(text, blocks)
+    parents, paths = _nested(headings)
+    shared = _shared_suffixes(headings, paths)
+    sections: list[Section] = []
+    for heading, parent, path in zip(headings, parents, paths, strict=True):
+        name = heading.name
+        locator = name.canonical or _unique_suffix(path, shared)
+        if name.scheme == "item" and parent >= 0:
+            locator = sections[parent].locator + name.canonical
+        start = heading.block.start
+        sections.append(
+            Section(start, name.label, locator, name.title, path, parent, heading.blocks)
+        )
+    return opening, sections
+
+
+def _headings(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list[_Heading]]:
+    starts = [i for i, block in enumerate(blocks) if _opens_section(text, blocks, i)]
+    lines = [_heading_text(text, blocks[i]) for i in starts]
+    names = _supported([heading_label(line) for line in lines])
+    stops = [*starts[1:], len(blocks)] if starts else []
+    headings = []
+    opening = tuple(blocks[: starts[0]] if starts else blocks)
+    for i, stop, line, name in zip(starts, stops, lines, names, strict=True):
+        content = tuple(blocks[i + 1 : stop])
+        is_title = i == 0 and blocks[i].level == 1
+        if is_title and not name.label:
+            opening = content
+            continue
+        words = plain_words(line)
+        words = words[:-1] if words.endswith(".") and name.label else words
+        headings.append(_Heading(blocks[i], words, name, content, is_title))
+    return opening, headings
+
+
+def _opens_section(text: str, blocks: Sequence[Block], position: int) -> bool:
+    """Return whether a block is a heading, and not one set above a table as its caption."""
+    block = blocks[position]
+    if block.kind != "heading":
+        return False
+    above_table = position + 1 < len(blocks) and blocks[position + 1].kind == "table"
+    return not (above_table and is_table_caption(text[block.start : block.end]))
+
+
+def _heading_text(text: str, block: Block) -> str:
+    return _UNDERLINE.sub("", text[block.start : block.end])
+
+
+def _supported(names: Sequence[HeadingLabel]) -> list[HeadingLabel]:
+    """Return the names, where a bare number is a label only if other headings bear it out.
+
+    "4 Requirements" is a label beside "3 Terms" or "4.1 Tests"; "7 Ways to Pack" is not.
+    """
+    bare = {int(name.label) for name in names if name.scheme == "bare"}
+    roots = {name.canonical.split(".")[0] for name in names if name.scheme == "decimal"}
+    found = []
+    for name in names:
+        if name.scheme == "bare":
+            value = int(name.label)
+            if name.label not in roots and not {value - 1, value + 1} & bare:
+                name = HeadingLabel("", "", f"{name.label} {name.title}", "")
+        found.append(name)
+    return found
+
+
+def _nested(headings: Sequence[_Heading]) -> tuple[list[int], list[tuple[str, ...]]]:
+    parents: list[int] = []
+    paths: list[tuple[str, ...]] = []
+    open_: list[int] = []
+    for position, heading in enumerate(headings):
+        while open_ and not _is_below(heading, headings[open_[-1]]):
+            open_.pop()
+        parent = open_[-1] if open_ else -1
+        parents.append(parent)
+        paths.append((*(paths[parent] if parent >= 0 else ()), heading.words))
+        if not heading.is_title:
+            open_.append(position)
+    return parents, paths
+
+
+def _is_below(heading: _Heading, other: _Heading) -> bool:
+    number, above = heading.name.canonical, other.name.canonical
+    extends = bool(above) and number.startswith((f"{above}.", f"{above}("))
+    return extends or heading.block.level > other.block.level
+
+
+def _shared_suffixes(
+    headings: Sequence[_Heading], paths: Sequence[tuple[str, ...]]
+) -> Counter[tuple[str, ...]]:
+    """Return how many headings each ending of a path stands for, names of sections included."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for path in paths:
+        counts.update(path[-length:] for length in range(1, len(path) + 1))
+    # A plain heading must not be mistaken for a numbered one either: "Rule 5" and "**Rule 5**".
+    counts.update({(h.name.canonical,) for h in headings if h.name.canonical})
+    return counts
+
+
+def _unique_suffix(path: tuple[str, ...], shared: Counter[tuple[str, ...]]) -> str:
+    for length in range(1, len(path)):
+        if shared[path[-length:]] == 1:
+            return " > ".join(path[-length:])
+    return " > ".join(path)

@@ -1,0 +1,82 @@
+"""The clause tree: what readers hand over (blocks) and what numbering makes of it (clauses)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pincite.core.types import Kind
+
+BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of the document as its reader sees it. Blocks come in order and do not overlap."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0  # of a heading: 1 is the highest
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A node of the clause tree, in a list in document order with parents before children.
+
+    Children are contiguous: each ends where the next one starts and the last one ends with its
+    parent, so the own spans ``text[start:own_end]`` of all clauses join to the text.
+    """
+
+    kind: Kind
+    label: str  # as printed: "(a)", "§ 97.113", "Table 3"; empty for a plain heading
+    locator: str
+    title: str
+    start: int
+    end: int
+    own_end: int
+    parent: int  # index in the list; -1 for the document
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A clause of which only the beginning is known yet."""
+
+    kind: Kind
+    label: str
+    locator: str
+    title: str
+    start: int
+    parent: int
+    path: tuple[str, ...]
+
+
+def closed(openings: Sequence[Opening], length: int) -> list[Clause]:
+    """Return the clauses of a text of that length: each lasts until one opens beside or above it.
+
+    Openings come in document order, and a parent is always still open when its child begins.
+    """
+    ends = [length] * len(openings)
+    own_ends = [*(opening.start for opening in openings[1:]), length]
+    innermost = -1
+    for position, opening in enumerate(openings):
+        while innermost != opening.parent:
+            ends[innermost] = opening.start
+            innermost = openings[innermost].parent
+        innermost = position
+    return [
+        Clause(
+            kind=opening.kind,
+            label=opening.label,
+            locator=opening.locator,
+            title=opening.title,
+            start=opening.start,
+            end=end,
+            own_end=own_end,
+            parent=opening.parent,
+            path=opening.path,
+        )
+        for opening, end, own_end in zip(openings, ends, own_ends, strict=True)
+    ]

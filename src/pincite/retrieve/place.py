@@ -1,0 +1,76 @@
+"""Look-up before ranking: a query that names a place gets that place first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pincite.core.stages import Retriever
+from pincite.core.types import Chunk, Hit, Query, Ranking, Span
+from pincite.index.locators import Mention, in_range, locator_key, mentions
+from pincite.store.snapshot import Snapshot
+
+MAX_NAME_CHARS = 200
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+
+class PlaceFirst:
+    """Puts the places that a query names before what another retriever finds.
+
+    A named place scores above the best of the others: the feature ``place`` holds the lift, so the
+    features still add up to the score. Pieces of the named place that the other retriever ranks
+    are left in: they say where in it the rest of the query stands.
+    """
+
+    name = "place"
+
+    def __init__(self, inner: Retriever, snapshot: Snapshot) -> None:
+        self.inner = inner
+        self.snapshot = snapshot
+
+    def retrieve(self, query: Query, k: int) -> Ranking:
+        found = self.inner.retrieve(query, k)
+        named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))
+        if not named:
+            return found
+        ranked = {hit.chunk_id: hit for hit in found.hits}
+        top = max((hit.score for hit in found.hits), default=0.0)
+        lifted = []
+        for position, chunk_id in enumerate(named):
+            hit = ranked.pop(chunk_id, Hit(chunk_id, 0.0))
+            score = top + len(named) - position
+            lifted.append(
+                replace(hit, score=score, features={**hit.features, self.name: score - hit.score})
+            )
+        return Ranking(query, (*lifted, *ranked.values())).top(k)
+
+    def places(self, text: str) -> Iterator[Chunk]:
+        """Yield the chunks that the text names, in the order in which it names them."""
+        whole, named = locator_key(text[:MAX_NAME_CHARS]), mentions(text)
+        known = self.snapshot.known_keys([whole, *(mention.first for mention in named)])
+        if whole in known and len(text) <= MAX_NAME_CHARS:
+            named = [Mention(whole)]
+        for mention in named:
+            if mention.first not in known:
+                continue
+            if not mention.last:
+                yield from self._named(mention.first, text)
+                continue
+            for chunk in self.snapshot.found_by([mention.first]):
+                document = self.snapshot.chunks(chunk.span.doc_id)
+                yield from in_range(document, mention.first, mention.last)
+
+    def _named(self, key: str, text: str) -> list[Chunk]:
+        """Return the places of one name: the edition that the query names, then the newest."""
+        asked = set(_YEAR.findall(text))
+
+        def order(chunk: Chunk) -> tuple[bool, bool, bool, int, Span]:
+            doc_id = chunk.span.doc_id
+            years = _YEAR.findall(f"{self.snapshot.title(doc_id)} {doc_id}")
+            newest = max(map(int, years), default=0)
+            is_titled = locator_key(chunk.locator) != key  # found by its heading's words
+            is_part = chunk.kind in ("text", "piece")
+            return is_titled, is_part, not asked & set(years), -newest, chunk.span
+
+        return sorted(self.snapshot.found_by([key]), key=order)

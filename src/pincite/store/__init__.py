@@ -1,0 +1,1 @@
+"""The embedded store: one folder, immutable generations of segments."""

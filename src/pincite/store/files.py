@@ -1,0 +1,98 @@
+"""Durable files: written aside, synced, renamed; and the lock of the one writer."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pincite.core.errors import IndexBusy, StoreError
+
+BLOCK = 1 << 20
+
+
+def sha256_of(file: Path) -> str:
+    """Return the file's SHA-256 in hex."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def sync(path: Path) -> None:
+    """Flush a file or a folder's entries to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def delete(path: Path) -> None:
+    """Delete a file, or a folder with all that is in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_durably(file: Path, data: bytes) -> None:
+    """Replace the file as a whole: after a crash it is the old one or the new one."""
+    aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
+    with aside.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    aside.rename(file)
+    sync(file.parent)
+
+
+@contextmanager
+def explained(action: str, path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals into one StoreError that names the remedy."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        number = getattr(error, "errno", None)
+        hint = {
+            errno.ENOSPC: "free some disk space and run the same command again; nothing is lost",
+            errno.EROFS: "the file system is read-only: choose another folder with --index",
+            errno.EACCES: "check who owns the folder, or choose another with --index",
+            errno.EPERM: "check who owns the folder, or choose another with --index",
+            errno.ENOTDIR: "a part of that path is a file: choose another folder with --index",
+            errno.EEXIST: "a file is in the way: choose another folder with --index",
+        }.get(number or 0, "check the disk, then run: pincite doctor")
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"cannot {action} {path}: {reason}", hint=hint) from error
+
+
+@contextmanager
+def write_lock(folder: Path) -> Iterator[None]:
+    """Hold the index's write lock, or raise IndexBusy at once.
+
+    The kernel drops the lock when its holder dies, so a killed writer never blocks the next one.
+    """
+    path = folder / "write.lock"
+    with explained("write to", folder):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise IndexBusy(
+                f"{folder} is being written by another process (pid {holder})",
+                hint="wait for it to finish; searching goes on meanwhile",
+            ) from error
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,165 @@
+"""What an index folder contains, and the atomic switch from one generation to the next.
+
+    CURRENT                      "000007 <sha256 of the manifest>"
+    generations/000007.json      the manifest: segments with their checksums, dropped documents
+    segments/000007-0/           immutable: chunks.sqlite, *.npy, segment.json
+    write.lock                   held by the one writer
+
+A generation is complete before CURRENT names it, so a reader sees the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pincite.core.errors import StaleIndex, StoreError
+from pincite.store.files import delete, sha256_of, sync, write_durably
+
+FORMAT = 1
+# Readers that opened an older generation keep their files open; this is for those about to open.
+KEPT_GENERATIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """One immutable segment as a generation sees it."""
+
+    name: str
+    sha256: str  # of its segment.json, which holds the checksums of its files
+    documents: int
+    chunks: int  # those that are searched
+    dropped: tuple[str, ...] = ()  # documents that are in the files and no longer in the index
+
+    def without(self, doc_id: str) -> SegmentEntry:
+        return replace(self, dropped=tuple(sorted({*self.dropped, doc_id})))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One generation of an index."""
+
+    generation: int
+    shape: Mapping[str, Any]  # the settings that every segment was built with
+    segments: tuple[SegmentEntry, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True).encode()
+
+
+def current(folder: Path) -> Manifest:
+    """Return the manifest that CURRENT names; StoreError if there is none or it is damaged."""
+    generation, sha256 = pointer(folder)
+    return read_manifest(_manifest_file(folder, generation), sha256=sha256)
+
+
+def pointer(folder: Path) -> tuple[int, str]:
+    """Return the generation that CURRENT names and the checksum of its manifest."""
+    try:
+        words = (folder / "CURRENT").read_text(encoding="ascii").split()
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"no index in {folder}", hint=f"make one: pincite ingest FILES --index {folder}"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{folder}/CURRENT cannot be read: {error}", hint=_DOCTOR) from error
+    if len(words) != 2 or not words[0].isdecimal():
+        raise StoreError(f"{folder}/CURRENT is damaged", hint=_DOCTOR)
+    return int(words[0]), words[1]
+
+
+def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
+    """Return the manifest in the file, checked against the hash where one is given."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{file} is missing: the index is damaged", hint=_DOCTOR) from error
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise StoreError(f"{file} does not match its checksum", hint=_DOCTOR)
+    try:
+        values = json.loads(data)
+        version = values.pop("format")
+        if version == FORMAT:
+            segments = [
+                SegmentEntry(**{**entry, "dropped": tuple(entry["dropped"])})
+                for entry in values.pop("segments")
+            ]
+            return Manifest(segments=tuple(segments), **values)
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise StoreError(f"{file} is damaged: {error}", hint=_DOCTOR) from error
+    raise StaleIndex(
+        f"the index has format {version}, this version of Pincite writes {FORMAT}",
+        hint="build it again: pincite ingest FILES --rebuild",
+    )
+
+
+def switch(folder: Path, manifest: Manifest) -> None:
+    """Make the manifest the current generation, durably, and sweep what nobody needs."""
+    file = _manifest_file(folder, manifest.generation)
+    data = manifest.to_bytes()
+    write_durably(file, data)
+    words = f"{manifest.generation:06d} {hashlib.sha256(data).hexdigest()}\n"
+    write_durably(folder / "CURRENT", words.encode())
+    sweep(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Delete old generations, segments that no kept one names, and what a crash left behind.
+
+    Only the holder of the write lock may call it.
+    """
+    newest = current(folder).generation
+    kept: set[str] = set()
+    for file in sorted((folder / "generations").iterdir()):
+        is_manifest = file.suffix == ".json" and file.stem.isdecimal()
+        recent = is_manifest and newest - KEPT_GENERATIONS < int(file.stem) <= newest
+        try:
+            if recent:
+                kept.update(entry.name for entry in read_manifest(file).segments)
+        except StoreError:
+            recent = False  # an older generation that is damaged serves nobody
+        if not recent:
+            delete(file)
+    for path in (folder / "segments").iterdir():
+        if path.name not in kept:
+            delete(path)
+    for leftover in folder.glob("CURRENT.tmp-*"):
+        delete(leftover)
+
+
+def create_folders(folder: Path) -> None:
+    """Make the folders of an index."""
+    for part in (folder, folder / "generations", folder / "segments"):
+        part.mkdir(parents=True, exist_ok=True)
+    sync(folder)
+
+
+def check_segment(folder: Path, entry: SegmentEntry, *, full: bool) -> list[str]:
+    """Return what is wrong with a segment's files: sizes always, checksums if full."""
+    home = folder / "segments" / entry.name
+    listing = home / "segment.json"
+    if not listing.is_file():
+        return [f"{listing} is missing"]
+    if sha256_of(listing) != entry.sha256:
+        return [f"{listing} does not match its checksum"]
+    problems = []
+    for name, facts in json.loads(listing.read_bytes())["files"].items():
+        file = home / name
+        if not file.is_file():
+            problems.append(f"{file} is missing")
+        elif file.stat().st_size != facts["bytes"]:
+            problems.append(f"{file} has {file.stat().st_size} bytes, not {facts['bytes']}")
+        elif full and sha256_of(file) != facts["sha256"]:
+            problems.append(f"{file} does not match its checksum")
+    return problems
+
+
+def _manifest_file(folder: Path, generation: int) -> Path:
+    return folder / "generations" / f"{generation:06d}.json"
+
+
+_DOCTOR = "run: pincite doctor"

@@ -1,0 +1,152 @@
+"""Reading an index: one generation, opened once, unchanged until it is closed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from pincite.core.errors import StoreError
+from pincite.core.types import Chunk, Document
+from pincite.store.files import explained
+from pincite.store.manifest import Manifest, current, pointer
+from pincite.store.segment import Segment, to_chunk
+
+# A writer may sweep a generation between our reading CURRENT and opening its files.
+OPEN_ATTEMPTS = 5
+TEXT_CACHE_CHARS = 16_000_000
+MAX_VALUES = 10_000  # in one statement; SQLite's limit is 32,766 where nobody raised it
+
+
+class Snapshot:
+    """A generation of an index, for any number of reading threads."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.segments: list[Segment] = []
+        try:
+            with explained("read", folder):
+                for entry in manifest.segments:
+                    self.segments.append(Segment(folder, entry))
+        except StoreError:
+            self.close()
+            raise
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._texts_chars = 0
+        self._lock = Lock()
+
+    @classmethod
+    def open(cls, folder: Path) -> Snapshot:
+        """Return the current generation; StoreError if there is none or it is damaged."""
+        for _ in range(OPEN_ATTEMPTS - 1):
+            before = pointer(folder)
+            try:
+                return cls(folder, current(folder))
+            except StoreError:
+                if pointer(folder) == before:
+                    raise
+        return cls(folder, current(folder))
+
+    def close(self) -> None:
+        for segment in self.segments:
+            segment.close()
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return sum(int(segment.live_rows().sum()) for segment in self.segments)
+
+    def documents(self) -> list[str]:
+        return sorted(doc_id for segment in self.segments for doc_id in segment.doc_ids())
+
+    def document(self, doc_id: str) -> Document:
+        for segment in self.segments:
+            document = segment.document(doc_id)
+            if document is not None:
+                return document
+        raise StoreError(f"no document {doc_id!r} in the index", hint="see: pincite list")
+
+    def meta(self, doc_id: str) -> dict[str, str] | None:
+        """Return what is known of a document without its text; None if it is not there."""
+        metas = (segment.meta(doc_id) for segment in self.segments)
+        return next((meta for meta in metas if meta is not None), None)
+
+    def title(self, doc_id: str) -> str:
+        """Return a document's title without its text; empty if it is not there."""
+        titles = (segment.title(doc_id) for segment in self.segments)
+        return next((title for title in titles if title is not None), "")
+
+    def chunks(self, doc_id: str) -> list[Chunk]:
+        return self._load("WHERE doc_id = ? ORDER BY ordinal", (doc_id,))
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        found: dict[str, Chunk] = {}
+        for at in range(0, len(ids), MAX_VALUES):
+            some = ids[at : at + MAX_VALUES]
+            marks = ", ".join("?" * len(some))
+            found.update((chunk.id, chunk) for chunk in self._load(f"WHERE id IN ({marks})", some))
+        missing = [chunk_id for chunk_id in ids if chunk_id not in found]
+        if missing:
+            raise StoreError(f"no chunk {missing[0]!r} in the index")
+        return [found[chunk_id] for chunk_id in ids]
+
+    def children(self, chunk_id: str) -> list[Chunk]:
+        """Return the chunks directly below, in document order."""
+        return self._load("WHERE parent = ? ORDER BY ordinal", (chunk_id,))
+
+    def found_by(self, keys: Iterable[str]) -> list[Chunk]:
+        """Return the chunks with one of these normalised locators or titles, in document order."""
+        wanted = sorted(set(keys))
+        marks = ", ".join("?" * len(wanted))
+        where = f"WHERE id IN (SELECT id FROM keys WHERE key IN ({marks})) ORDER BY doc_id, ordinal"
+        return sorted(self._load(where, wanted), key=lambda chunk: chunk.span.doc_id)
+
+    def known_keys(self, keys: Iterable[str]) -> set[str]:
+        """Return which of these normalised locators or titles the index has."""
+        wanted = sorted(set(keys))
+        marks = ", ".join("?" * len(wanted))
+        sql = f"SELECT DISTINCT key, doc_id FROM keys JOIN chunks USING (id) WHERE key IN ({marks})"
+        return {
+            key
+            for segment in self.segments
+            for key, doc_id in segment.select(sql, wanted)
+            if doc_id not in segment.dropped
+        }
+
+    def _load(self, where: str, values: Sequence[Any]) -> list[Chunk]:
+        return [
+            to_chunk(row, self._text(segment, row[1]))
+            for segment in self.segments
+            for row in segment.chunk_rows(where, values)
+        ]
+
+    def _text(self, segment: Segment, doc_id: str) -> str:
+        """Return a document's text, the recently used ones from memory."""
+        with self._lock:
+            if doc_id in self._texts:
+                self._texts.move_to_end(doc_id)
+                return self._texts[doc_id]
+        document = segment.document(doc_id)
+        if document is None:
+            raise StoreError(f"no document {doc_id!r} in the index", hint="run: pincite doctor")
+        with self._lock:
+            if doc_id not in self._texts:
+                self._texts[doc_id] = document.text
+                self._texts_chars += len(document.text)
+            while self._texts_chars > TEXT_CACHE_CHARS and len(self._texts) > 1:
+                _, old = self._texts.popitem(last=False)
+                self._texts_chars -= len(old)
+        return document.text

@@ -1,0 +1,135 @@
+"""Writing an index: the one writer stages segments and drops, then commits a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pincite.core.errors import StaleIndex, StoreError
+from pincite.store.files import explained, write_lock
+from pincite.store.manifest import (
+    FORMAT,
+    Manifest,
+    SegmentEntry,
+    create_folders,
+    current,
+    sweep,
+    switch,
+)
+from pincite.store.segment import Array, Entry, write_segment
+from pincite.store.snapshot import Snapshot
+
+
+class Writer:
+    """Holds the write lock of an index folder from ``with`` to the end.
+
+    Nothing is visible before :meth:`commit`; leaving without it changes nothing.
+    """
+
+    def __init__(self, folder: Path, shape: Mapping[str, Any], *, rebuild: bool = False) -> None:
+        self.folder = folder
+        self.shape = shape
+        self._rebuild = rebuild
+        self._open = ExitStack()
+
+    def __enter__(self) -> Writer:
+        with explained("write to", self.folder):
+            create_folders(self.folder)
+        self._open.enter_context(write_lock(self.folder))
+        try:
+            self.manifest = self._start()
+            self.base = Snapshot(self.folder, self.manifest)
+        except BaseException:
+            self._open.close()
+            raise
+        self._entries = list(self.manifest.segments)
+        self._written = 0
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.base.close()
+        self._open.close()
+
+    def _start(self) -> Manifest:
+        """Return the generation to build on: the current one, or an empty one."""
+        if not (self.folder / "CURRENT").exists():
+            return Manifest(0, self.shape)
+        if self._rebuild:
+            return Manifest(self._newest_number(), self.shape)
+        manifest = current(self.folder)
+        if manifest.shape != self.shape:
+            changed = [
+                f"{section}.{key} was {old!r}, now {self.shape[section].get(key)!r}"
+                for section, values in manifest.shape.items()
+                for key, old in values.items()
+                if self.shape.get(section, {}).get(key) != old
+            ]
+            raise StaleIndex(
+                f"the index was built with other settings: {'; '.join(changed) or FORMAT}",
+                hint="run the same command with --rebuild, or with the old settings",
+            )
+        with explained("write to", self.folder):
+            sweep(self.folder)  # what a killed writer left behind
+        return manifest
+
+    def _newest_number(self) -> int:
+        numbers = [path.stem for path in (self.folder / "generations").glob("*.json")]
+        return max((int(number) for number in numbers if number.isdigit()), default=0)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a commit would show anything that the current generation does not."""
+        return self.segments != self.manifest.segments
+
+    @property
+    def segments(self) -> tuple[SegmentEntry, ...]:
+        """The segments as the next commit will have them."""
+        return tuple(self._entries)
+
+    def add(self, entries: Iterable[Entry], arrays: Mapping[str, Array]) -> SegmentEntry:
+        """Write a segment; it becomes visible with the next commit."""
+        name = f"{self.manifest.generation + 1:06d}-{self._written}"
+        with explained("write to", self.folder):
+            added = write_segment(self.folder, name, entries, arrays)
+        self._written += 1
+        self._entries.append(added)
+        return added
+
+    def drop(self, doc_id: str) -> bool:
+        """Take a document of the last committed generation out; False if it was not there."""
+        for segment in self.base.segments:
+            if segment.meta(doc_id) is not None:
+                at = next(
+                    (i for i, e in enumerate(self._entries) if e.name == segment.entry.name), None
+                )
+                if at is None:
+                    raise StoreError(f"{doc_id} is being merged; commit first")
+                self._entries[at] = self._entries[at].without(doc_id)
+                return True
+        return False
+
+    def replace(self, old: Iterable[str], new: SegmentEntry | None) -> None:
+        """Put a merged segment (already added) in the place of the old ones."""
+        gone = set(old)
+        self._entries = [entry for entry in self._entries if entry.name not in gone]
+        if new is not None and new not in self._entries:
+            self._entries.append(new)
+
+    def commit(self) -> Manifest:
+        """Make all staged changes the current generation, durably, at once."""
+        manifest = Manifest(self.manifest.generation + 1, self.shape, tuple(self._entries))
+        with explained("write to", self.folder):
+            switch(self.folder, manifest)
+        self.manifest = manifest
+        self._written = 0
+        self.base.close()
+        self.base = Snapshot(self.folder, manifest)
+        return manifest

@@ -1,0 +1,85 @@
+"""What tests of several folders share: small indexes, and the command line as a subprocess."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.api import Index
+from pincite.core.settings import Settings
+from pincite.index.builder import IndexBuilder
+from pincite.ingest.load import parse
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment without any settings of the person who runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PINCITE_")}
+    return {**kept, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", "COLUMNS": "200"}
+
+
+@pytest.fixture(scope="session")
+def pincite() -> Callable[..., Told]:
+    """Run the command line in a process of its own; it must never show a traceback."""
+
+    def run(*arguments: str | Path, cwd: Path | None = None, **env: str) -> Told:
+        done = subprocess.run(
+            [sys.executable, "-c", "from pincite.cli.main import run; run()", *arguments],
+            cwd=cwd,
+            env=environment() | env,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        told = Told(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in told.out + told.err, told.err
+        return told
+
+    return run
+
+
+def put(builder: IndexBuilder, name: str, text: str, settings: Settings) -> None:
+    """Parse a text and put it into the builder."""
+    builder.put(*parse(text.encode(), name, settings.ingest))
+
+
+@pytest.fixture
+def make_index(tmp_path: Path) -> Iterator[Callable[..., Index]]:
+    """Build an index of texts by name and open it."""
+    opened: list[Index] = []
+
+    def make(texts: Mapping[str, str], settings: Settings | None = None) -> Index:
+        settings = settings or Settings()
+        folder = tmp_path / f"index-{len(opened)}"
+        with IndexBuilder(folder, settings) as builder:
+            for name, text in texts.items():
+                put(builder, name, text, settings)
+            builder.flush()
+        opened.append(Index.open(folder, settings))
+        return opened[-1]
+
+    yield make
+    for index in opened:
+        index.close()

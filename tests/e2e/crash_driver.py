@@ -1,0 +1,125 @@
+"""A process that changes an index and dies while it does: forked, so that many deaths are cheap.
+
+It reads jobs, one JSON object a line, and answers each with how the child ended:
+
+    {"home": ..., "round": 7, "kill_after": 0.1}        work until SIGKILL comes
+    {"home": ..., "round": 7, "crash_at": 12}           one round, ended before its 12th write step
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+from pincite import api
+from pincite.core.settings import Settings, TokenSettings
+from pincite.index import builder
+
+DOCUMENTS = 6
+SETTINGS = Settings(tokens=TokenSettings(bigrams=False))
+CRASHED = 77
+WRITES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}
+
+
+def state(number: int) -> dict[str, str]:
+    """Return the documents of a round: in each some come, go and change; before the first, none."""
+    return {
+        f"{i}.md": document(i, version=(number + i) // 2)
+        for i in range(DOCUMENTS)
+        if number > 0 and (number + i) % 5
+    }
+
+
+def document(i: int, *, version: int) -> str:
+    """Return a text that says its version in every paragraph, in small sections."""
+    mark = f"Document {i} version {version} paragraph"
+    sections = (f"## {i}.{s} Section of v{version}\n\n{mark} {s}.\n\n" for s in range(1, 4))
+    return f"# Title {i} v{version}\n\n{mark} 0.\n\n" + "".join(sections)
+
+
+def write_sources(home: Path, number: int) -> None:
+    """Make the source folder the state of a round, each file whole or not at all."""
+    wanted = state(number)
+    folder = home / "sources"
+    folder.mkdir(exist_ok=True)
+    for file in folder.glob("*.md"):
+        if file.name not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        aside = folder / f".{name}"
+        aside.write_text(text)
+        aside.rename(folder / name)
+
+
+def ingest(home: Path, *, rebuild: bool = False) -> None:
+    """Bring the index up to date with the sources, in many small segments."""
+    builder.SEGMENT_TERMS = 120
+    builder.MERGE_FACTOR = 3
+    files = api.find_files([home / "sources"])
+    for outcome in api.ingest(files, home / "index", SETTINGS, rebuild=rebuild, prune=True):
+        assert outcome.status != "rejected", outcome.reason
+
+
+def rounds(home: Path, first: int) -> None:
+    """Play one round after the other, without an end; a file tells which one has begun."""
+    for number in count(first):
+        (home / "round.aside").write_text(str(number))
+        (home / "round.aside").rename(home / "round")
+        write_sources(home, number)
+        ingest(home)
+
+
+def crash_before(step: int, folder: Path) -> None:
+    """End this process before the given write step inside the folder; count what is done."""
+    inside, taken, fsync = str(folder), count(1), os.fsync
+
+    def take() -> None:
+        if next(taken) == step:
+            os._exit(CRASHED)
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        writes = event in WRITES or (event == "open" and "w" in str(arguments[1]))
+        if writes and str(arguments[0]).startswith(inside):
+            take()
+
+    def counted(handle: int) -> None:
+        take()
+        fsync(handle)
+
+    sys.addaudithook(hook)
+    os.fsync = counted
+
+
+def play(job: dict[str, object]) -> None:
+    home, number = Path(str(job["home"])), int(str(job["round"]))
+    if "kill_after" in job:
+        rounds(home, number)
+    write_sources(home, number)
+    crash_before(int(str(job["crash_at"])), home / "index")
+    ingest(home, rebuild=bool(job.get("rebuild")))
+
+
+def ended(job: dict[str, object]) -> int:
+    """Play a job in a child and return its exit code, negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        try:
+            play(job)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+        os._exit(0)
+    if "kill_after" in job:
+        time.sleep(float(str(job["kill_after"])))
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(ended(json.loads(line)), flush=True)

@@ -1,0 +1,166 @@
+"""Whatever moment a writer dies at, the index is the one before or the one after."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import crash_driver as driver
+import pytest
+
+from pincite.api import Index
+from pincite.core.errors import StoreError
+from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
+
+pytestmark = pytest.mark.slow
+SOURCE = Path(__file__).parents[2] / "src"
+Play = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def play() -> Iterator[Play]:
+    """Run jobs in children of a process that has everything imported."""
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", driver.__file__],
+        env={**os.environ, **one_thread},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout
+
+        def run(home: Path, **job: object) -> int:
+            process.stdin.write(json.dumps({"home": str(home), **job}) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield run
+
+
+@pytest.fixture(autouse=True)
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put back the sizes that the driver lowers when it is used in this process."""
+    monkeypatch.setattr(driver.builder, "SEGMENT_TERMS", 120)
+    monkeypatch.setattr(driver.builder, "MERGE_FACTOR", 3)
+
+
+def visible(home: Path) -> dict[str, str]:
+    """Return the texts by document of the index after checking everything about it."""
+    folder = home / "index"
+    for entry in current(folder).segments:
+        assert check_segment(folder, entry, full=True) == []
+    with Index.open(folder, driver.SETTINGS) as index:
+        documents = index.documents()
+        texts = {doc_id: index.snapshot.document(doc_id).text for doc_id in documents}
+        for doc_id, text in texts.items():
+            chunks = index.snapshot.chunks(doc_id)
+            assert "".join(text[c.span.start : c.own_end] for c in chunks if c.kind != "piece") == text
+            versions = re.findall(r"(?:version |v)(\d+)", "".join(c.text for c in chunks))
+            assert len(set(versions)) == 1
+        hits = index.search("version paragraph section", k=100).passages
+        assert {hit.chunk.span.doc_id for hit in hits} == set(documents)
+        assert len(hits) == len(index.snapshot)
+    return texts
+
+
+def check_after_crash(home: Path, number: int) -> None:
+    """Check that each document is as before or as after the round in which the writer died."""
+    old, new = driver.state(number - 1), driver.state(number)
+    found = visible(home)
+    for name, text in found.items():
+        assert text in (old.get(name), new.get(name))
+    assert old.keys() & new.keys() <= found.keys()
+
+
+def check_recovery(home: Path, number: int) -> None:
+    """Check that the next ingest completes the round and leaves nothing behind."""
+    driver.write_sources(home, number)
+    driver.ingest(home)
+    assert visible(home) == driver.state(number)
+    folder = home / "index"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "CURRENT",
+        "generations",
+        "segments",
+        "write.lock",
+    ]
+    kept = list((folder / "generations").iterdir())
+    assert len(kept) <= KEPT_GENERATIONS
+    named = {entry.name for file in kept for entry in read_manifest(file).segments}
+    assert {path.name for path in (folder / "segments").iterdir()} == named
+
+
+def test_kill_during_first_ingest(play: Play, tmp_path: Path) -> None:
+    moments = random.Random(1)
+    before_first_commit = 0
+    for attempt in range(20):
+        home = tmp_path / str(attempt)
+        home.mkdir()
+        assert play(home, round=1, kill_after=moments.uniform(0.002, 0.12)) == -signal.SIGKILL
+        number = int((home / "round").read_text()) if (home / "round").exists() else 1
+        if (home / "index" / "CURRENT").exists():
+            check_after_crash(home, number)
+        else:
+            before_first_commit += 1
+            with pytest.raises(StoreError, match="no index"):
+                Index.open(home / "index")
+        check_recovery(home, number)
+    assert 0 < before_first_commit < 20
+
+
+def test_kill_while_documents_come_change_and_go(play: Play, tmp_path: Path) -> None:
+    moments = random.Random(2)
+    driver.write_sources(tmp_path, 1)
+    driver.ingest(tmp_path)
+    number = 1
+    for _ in range(45):
+        kill_after = moments.uniform(0.005, 0.4)
+        assert play(tmp_path, round=number + 1, kill_after=kill_after) == -signal.SIGKILL
+        number = int((tmp_path / "round").read_text())
+        check_after_crash(tmp_path, number)
+        check_recovery(tmp_path, number)
+    assert number > 45
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_crash_before_every_write_step(play: Play, tmp_path: Path, rebuild: bool) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    driver.write_sources(home, 1)
+    driver.ingest(home)
+    home.rename(tmp_path / "base")
+    for step in count(1):
+        shutil.copytree(tmp_path / "base", home)
+        code = play(home, round=2, crash_at=step, rebuild=rebuild)
+        if code == 0:
+            break
+        assert code == driver.CRASHED
+        if rebuild:
+            assert visible(home) in (driver.state(1), driver.state(2))
+        check_after_crash(home, 2)
+        check_recovery(home, 2)
+        shutil.rmtree(home)
+    assert step > 30
+    assert visible(home) == driver.state(2)
+
+
+def test_crash_before_every_write_step_of_the_first_ingest(play: Play, tmp_path: Path) -> None:
+    for step in count(1):
+        home = tmp_path / str(step)
+        home.mkdir()
+        if play(home, round=1, crash_at=step) == 0:
+            break
+        check_recovery(home, 1)
+        shutil.rmtree(home)
+    assert step > 30
+    assert visible(home) == driver.state(1)

@@ -1,0 +1,114 @@
+"""The shape of the package: who may import whom, how long files are, what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pincite
+
+ROOT = Path(pincite.__file__).parent
+# Upper lines may import lower ones; names on one line never import each other.
+LAYERS = [
+    {"cli"},
+    {"evaluate"},
+    {"api"},
+    {"pipeline"},
+    {"answer", "retrieve"},
+    {"index", "ingest"},
+    {"store"},
+    {"core"},
+]
+FILES = sorted(path for path in ROOT.rglob("*.py"))
+
+
+def layer(part: str) -> int:
+    return next(i for i, names in enumerate(LAYERS) if part in names)
+
+
+def part_of(file: Path) -> str:
+    inside = file.relative_to(ROOT).parts
+    return inside[0].removesuffix(".py")
+
+
+def imports(file: Path) -> set[str]:
+    """Return the modules of ours that a file names anywhere, also inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return {name for name in found if name.split(".")[0] == "pincite"}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_imports_go_downwards(file: Path) -> None:
+    if file.name == "__init__.py" and file.parent == ROOT:
+        return  # the front door names its homes
+    mine = part_of(file)
+    for name in imports(file):
+        parts = name.split(".")
+        if len(parts) < 2 or parts[1] in ("__version__",):
+            assert mine == "cli", f"{file} imports the package root"
+            continue
+        theirs = parts[1]
+        if theirs == mine:
+            continue
+        assert layer(theirs) > layer(mine), f"{file.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_files_are_short(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 320
+
+
+def test_no_import_cycles() -> None:
+    graph = {}
+    for file in FILES:
+        name = ".".join(("pincite", *file.relative_to(ROOT).with_suffix("").parts))
+        graph[name.removesuffix(".__init__")] = imports(file)
+    graph.pop("pincite")
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " → ".join((*trail, name))
+        if name in graph and name not in done:
+            for each in graph[name]:
+                visit(each, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_public_names_are_what_they_say() -> None:
+    assert sorted(pincite.__all__) == sorted(pincite._HOMES)
+    for name in pincite.__all__:
+        assert getattr(pincite, name).__name__ == name
+    assert len(pincite.__all__) <= 20
+
+
+def test_import_is_light_and_fast() -> None:
+    code = (
+        "import sys, time; start = time.perf_counter(); import pincite;"
+        "took = time.perf_counter() - start;"
+        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz'};"
+        "print(took, sorted(heavy & set(sys.modules)))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
+    assert all(run.stdout.split(" ", 1)[1].strip() == "[]" for run in runs)
+    assert min(float(run.stdout.split()[0]) for run in runs) < 0.2
+
+
+def test_no_code_is_loaded_from_data() -> None:
+    for file in FILES:
+        for name in ("pickle", "marshal", "shelve", "joblib"):
+            assert f"import {name}" not in file.read_text(encoding="utf-8"), file

@@ -1,0 +1,233 @@
+"""The index folder: what may lie in it, what is swept, what a reader keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pincite.api import Index
+from pincite.core.errors import IndexBusy, StaleIndex, StoreError
+from pincite.core.settings import LimitSettings, Settings, TokenSettings
+from pincite.core.types import Chunk, Document, Span
+from pincite.store.files import write_lock
+from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
+from pincite.store.segment import Entry
+from pincite.store.snapshot import Snapshot
+from pincite.store.writer import Writer
+
+SHAPE = Settings().shape()
+
+
+def entry(doc_id: str, text: str = "some words", locator: str = "1.1") -> Entry:
+    chunk_id = f"id-{doc_id}"
+    chunk = Chunk(chunk_id, Span(doc_id, 0, len(text)), text, "section", locator, "", (), len(text))
+    return Entry(Document(doc_id, text), [chunk], [(locator, chunk_id)])
+
+
+def commit(folder: Path, *entries: Entry, drop: str = "") -> None:
+    """Add a segment (without arrays) and commit."""
+    with Writer(folder, SHAPE) as writer:
+        if drop:
+            writer.drop(drop)
+        if entries:
+            writer.add(entries, {})
+        writer.commit()
+
+
+def test_a_generation_is_read_back(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a", "first"), entry("b", "second"))
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["a", "b"]
+        assert snapshot.document("b").text == "second"
+        assert [chunk.text for chunk in snapshot.get(["id-b", "id-a"])] == ["second", "first"]
+        assert len(snapshot) == 2
+        with pytest.raises(StoreError, match="no chunk 'id-c'"):
+            snapshot.get(["id-a", "id-c"])
+        with pytest.raises(StoreError, match="no document 'c'"):
+            snapshot.document("c")
+
+
+def test_a_relative_path_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commit(Path("index"), entry("a"))
+    with Snapshot.open(Path("index")) as snapshot:
+        assert snapshot.documents() == ["a"]
+
+
+@pytest.mark.parametrize("name", ["100% of #1?", "a [bracket]", "ünï"])
+def test_any_folder_name_is_fine(tmp_path: Path, name: str) -> None:
+    commit(tmp_path / name, entry("a"))
+    with Snapshot.open(tmp_path / name) as snapshot:
+        assert snapshot.documents() == ["a"]
+
+
+def test_a_dropped_document_is_gone_everywhere(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a"), entry("b"))
+    commit(tmp_path, drop="a")
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["b"]
+        assert len(snapshot) == 1
+        assert snapshot.meta("a") is None
+        assert snapshot.chunks("a") == []
+        assert [chunk.id for chunk in snapshot.found_by(["1.1"])] == ["id-b"]
+        with pytest.raises(StoreError):
+            snapshot.get(["id-a"])
+
+
+def test_places_are_found_in_document_order_over_all_segments(tmp_path: Path) -> None:
+    for doc_id in ("b", "c", "a"):
+        commit(tmp_path, entry(doc_id))
+    with Snapshot.open(tmp_path) as snapshot:
+        assert [chunk.span.doc_id for chunk in snapshot.found_by(["1.1"])] == ["a", "b", "c"]
+
+
+def test_leaving_without_commit_changes_nothing(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a"))
+    before = current(tmp_path)
+    with Writer(tmp_path, SHAPE) as writer:
+        writer.drop("a")
+        writer.add([entry("b")], {})
+    assert current(tmp_path) == before
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["a"]
+
+
+def test_what_a_killed_writer_of_the_same_pid_left_is_no_obstacle(tmp_path: Path) -> None:
+    """In a container every run has the same pid."""
+    (tmp_path / "segments" / f"000001-0.tmp-{os.getpid()}" / "rest").mkdir(parents=True)
+    commit(tmp_path, entry("a"))
+    assert [path.name for path in (tmp_path / "segments").iterdir()] == ["000001-0"]
+
+
+@pytest.mark.parametrize("stray", ["segments/.DS_Store", "generations/notes.json", "CURRENT.tmp-9"])
+def test_stray_files_are_no_obstacle(tmp_path: Path, stray: str) -> None:
+    commit(tmp_path, entry("a"))
+    (tmp_path / stray).write_text("?")
+    commit(tmp_path, entry("b"))
+    assert not (tmp_path / stray).exists()
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["a", "b"]
+
+
+def test_old_generations_and_their_segments_are_swept(tmp_path: Path) -> None:
+    for doc_id in "abcdef":
+        commit(tmp_path, entry(doc_id))
+    with Writer(tmp_path, SHAPE) as writer:
+        writer.replace([each.name for each in writer.segments], writer.add([entry("z")], {}))
+        writer.commit()
+    assert len(list((tmp_path / "generations").iterdir())) == KEPT_GENERATIONS
+    commit(tmp_path, drop="z")
+    assert [path.name for path in (tmp_path / "segments").iterdir()] == ["000007-0"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda values: values["segments"][0].pop("dropped"),
+        lambda values: values["segments"][0].update(nam="x"),
+        lambda values: values.pop("segments"),
+        lambda values: values.update(segments=3),
+        lambda values: values.update(extra=1),
+    ],
+)
+def test_a_damaged_older_generation_serves_nobody(
+    tmp_path: Path, damage: Callable[[dict[str, object]], object]
+) -> None:
+    commit(tmp_path, entry("a"))
+    commit(tmp_path, entry("b"))
+    older = tmp_path / "generations" / "000001.json"
+    values = json.loads(older.read_bytes())
+    damage(values)
+    older.write_text(json.dumps(values))
+    with pytest.raises(StoreError, match="damaged"):
+        read_manifest(older)
+    commit(tmp_path, entry("c"))
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["a", "b", "c"]
+
+
+def test_a_reader_keeps_its_generation(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a", "old"))
+    with Snapshot.open(tmp_path) as snapshot:
+        for number in range(KEPT_GENERATIONS + 2):
+            with Writer(tmp_path, SHAPE) as writer:
+                new = writer.add([entry("a", f"new {number}")], {"x": np.arange(3)})
+                writer.replace([each.name for each in writer.manifest.segments], new)
+                writer.commit()
+        assert not (tmp_path / "segments" / "000001-0").exists()
+        assert snapshot.document("a").text == "old"
+        assert snapshot.get(["id-a"])[0].text == "old"
+
+
+def test_a_failed_open_closes_what_it_opened(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a"))
+    commit(tmp_path, entry("b"))
+    (tmp_path / "segments" / "000002-0" / "chunks.sqlite").unlink()
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(StoreError, match="damaged"):
+        Snapshot.open(tmp_path)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_get_takes_any_number_of_ids(tmp_path: Path) -> None:
+    unknown = list(map(str, range(260_000)))  # SQLite takes at most 250,000 values at once
+    commit(tmp_path, entry("a"))
+    with Snapshot.open(tmp_path) as snapshot, pytest.raises(StoreError, match="no chunk '0'"):
+        snapshot.get(["id-a", *unknown])
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with write_lock(tmp_path):
+        with pytest.raises(IndexBusy, match=f"pid {os.getpid()}"):
+            Writer(tmp_path, SHAPE).__enter__()
+        with pytest.raises(IndexBusy), write_lock(tmp_path):
+            pass
+    commit(tmp_path, entry("a"))
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    commit(tmp_path, entry("a"))
+    other = Settings(tokens=TokenSettings(bigrams=False)).shape()
+    with pytest.raises(StaleIndex, match=r"tokens\.bigrams was True, now False"):
+        Writer(tmp_path, other).__enter__()
+    with Writer(tmp_path, other, rebuild=True) as writer:
+        writer.add([entry("b")], {})
+        writer.commit()
+    assert current(tmp_path).shape == other
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["b"]
+
+
+def test_how_large_a_file_may_be_does_not_shape_the_index(tmp_path: Path) -> None:
+    """The hint for a large file says to raise the limit: that must not ask for a rebuild."""
+    commit(tmp_path, entry("a"))
+    with Writer(tmp_path, Settings(limits=LimitSettings(max_file_mb=200)).shape()) as writer:
+        assert writer.base.documents() == ["a"]
+
+
+@pytest.mark.parametrize("name", ["segment.json", "chunks.sqlite", "numbers.npy"])
+def test_damage_is_found_by_size_or_checksum(tmp_path: Path, name: str) -> None:
+    with Writer(tmp_path, SHAPE) as writer:
+        added = writer.add([entry("a")], {"numbers": np.arange(1000)})
+        writer.commit()
+    file = tmp_path / "segments" / added.name / name
+    data = bytearray(file.read_bytes())
+    assert check_segment(tmp_path, added, full=True) == []
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    assert check_segment(tmp_path, added, full=True) == [f"{file} does not match its checksum"]
+    file.write_bytes(data[:-1])
+    assert len(check_segment(tmp_path, added, full=False)) == 1
+    file.unlink()
+    assert check_segment(tmp_path, added, full=False) == [f"{file} is missing"]
+
+
+def test_no_index_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no index in") as caught:
+        Index.open(tmp_path)
+    assert "pincite ingest" in caught.value.hint
