@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pincite.answer.passage import Passage
-    from pincite.api import Index, Outcome, Result, find_files, ingest, remove
+    from pincite.api import Index, Outcome, Result, find_files, ingest_files, remove
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Hit, Judgement, Query, Ranking, Span
@@ -30,7 +30,7 @@ _HOMES = {
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
     "find_files": "pincite.api",
-    "ingest": "pincite.api",
+    "ingest_files": "pincite.api",
     "load_settings": "pincite.core.settings",
     "remove": "pincite.api",
 }
@@ -51,7 +51,7 @@ __all__ = [
     "Settings",
     "Span",
     "find_files",
-    "ingest",
+    "ingest_files",
     "load_settings",
     "remove",
 ]

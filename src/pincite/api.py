@@ -116,7 +116,7 @@ class Index:
         self.close()
 
 
-def ingest(
+def ingest_files(
     files: Iterable[tuple[Path, str]],
     folder: str | Path,
     settings: Settings | None = None,
@@ -183,4 +183,4 @@ def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:
     return gone
 
 
-__all__ = ["Index", "Outcome", "PinciteError", "Result", "find_files", "ingest", "remove"]
+__all__ = ["Index", "Outcome", "PinciteError", "Result", "find_files", "ingest_files", "remove"]

@@ -61,7 +61,7 @@ def ingest(home: Path, *, rebuild: bool = False) -> None:
     builder.SEGMENT_TERMS = 120
     builder.MERGE_FACTOR = 3
     files = api.find_files([home / "sources"])
-    for outcome in api.ingest(files, home / "index", SETTINGS, rebuild=rebuild, prune=True):
+    for outcome in api.ingest_files(files, home / "index", SETTINGS, rebuild=rebuild, prune=True):
         assert outcome.status != "rejected", outcome.reason
 
 

@@ -154,9 +154,9 @@ def test_reading_the_same_files_again_changes_nothing(corpus: Texts) -> None:
         sources.mkdir()
         for doc_id, text in corpus.items():
             (sources / doc_id).write_text(text)
-        first = [each.status for each in api.ingest(api.find_files([sources]), folder, prune=True)]
+        first = [each.status for each in api.ingest_files(api.find_files([sources]), folder, prune=True)]
         before = current(folder)
-        again = [each.status for each in api.ingest(api.find_files([sources]), folder, prune=True)]
+        again = [each.status for each in api.ingest_files(api.find_files([sources]), folder, prune=True)]
         assert first == ["added"] * len(corpus)
         assert again == ["unchanged"] * len(corpus)
         assert current(folder) == before

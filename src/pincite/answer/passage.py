@@ -48,6 +48,7 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     weights = term_weights(ranking.query.text, index)
     chunks = index.snapshot.get(ranking.ids)
     titles: dict[str, str] = {}
+    cited: set[str] = set()
     found = []
     for rank, (hit, chunk) in enumerate(zip(ranking.hits, chunks, strict=True), 1):
         doc_id = chunk.span.doc_id
@@ -56,6 +57,9 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
         matches = list(_matches(chunk.text, weights, index))
         # A place that the query names is cited as named, not as a part of it.
         place = chunk if "place" in hit.features else _exact_place(chunk, matches, weights, index)
+        if place.id in cited:
+            place = chunk
+        cited.add(place.id)
         snippet, marks = _snippet(place, chunk, matches, weights)
         found.append(Passage(rank, hit, chunk, place, titles[doc_id], snippet, marks))
     return found

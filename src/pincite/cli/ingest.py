@@ -49,7 +49,7 @@ def ingest(
         files = api.find_files(paths)
         start = time.perf_counter()
         outcomes = []
-        stream = api.ingest(files, index, settings, rebuild=rebuild, prune=prune)
+        stream = api.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
         for outcome in _with_progress(stream, files):
             outcomes.append(outcome)
             if outcome.status == "rejected" and not as_json:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.api import Index, ingest
+from pincite.api import Index, ingest_files
 from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk
@@ -86,7 +86,7 @@ def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored | Qu
     for domain, asked in sorted(by_domain.items()):
         files = domain_files(data / "gt", domain)
         with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-            list(ingest(((file, file.name) for file in files), folder, settings))
+            list(ingest_files(((file, file.name) for file in files), folder, settings))
             with Index.open(folder, settings) as index:
                 yield from _ask(index, asked)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pincite.api import Index, ingest
+from pincite.api import Index, ingest_files
 from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
@@ -84,7 +84,7 @@ def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored]:
     settings = replace(settings, ingest=replace(settings.ingest, split_depth=1))
     asked = read_questions(questions)
     with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-        outcomes = list(ingest([(data / DOCUMENT, DOCUMENT)], folder, settings))
+        outcomes = list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
         if outcomes[0].status == "rejected":
             raise SourceError(outcomes[0].reason, hint="give the folder with --data")
         with Index.open(folder, settings) as index:

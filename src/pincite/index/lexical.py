@@ -64,7 +64,8 @@ class SegmentFields:
 def _frequencies(field: Field, positions: Array, dead: dict[int, int]) -> Array:
     counts = np.where(positions >= 0, field.offsets[positions + 1] - field.offsets[positions], 0)
     if dead:
-        counts -= np.array([dead.get(position, 0) for position in positions.tolist()])
+        gone = [dead.get(position, 0) for position in positions.tolist()]
+        counts -= np.array(gone, dtype=np.int64)
     return counts
 
 

@@ -74,6 +74,9 @@ _MENTION = re.compile(
 # Cheap to look for, and without one of these nothing is named.
 _HINT = re.compile(rf"\d|\b{_NAMED}\s", re.IGNORECASE)
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|through|thru|and)\s*$", re.IGNORECASE)
+_ITEM_RANGE = re.compile(
+    r"(?<=\))\s*(?:-|–|—|to|through|thru)\s*\(([0-9A-Za-z]{1,5})\)", re.IGNORECASE
+)
 MAX_RANGE = 50
 
 
@@ -122,6 +125,10 @@ def mentions(query: str) -> list[Mention]:
     previous_end = 0
     for match in _MENTION.finditer(query):
         key = locator_key(match.group())
+        if items := _ITEM_RANGE.match(query, match.end()):
+            found.append(Mention(key, f"{key[: key.rindex('(')]}({items.group(1).casefold()})"))
+            previous_end = items.end()
+            continue
         between = query[previous_end : match.start()]
         if found and not found[-1].last and _RANGE.match(between) and "and" not in between.lower():
             found[-1] = Mention(found[-1].first, key)

@@ -1,0 +1,78 @@
+"""The documentation tells the truth: generated pages are fresh, examples run, names exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from pincite.cli.main import app
+from pincite.core import errors
+from pincite.core.settings import setting_names
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def generator() -> dict[str, object]:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return dict(module.PAGES)
+
+
+@pytest.mark.parametrize("name", ["cli.md", "settings.md"])
+def test_generated_pages_are_fresh(name: str) -> None:
+    make = generator()[name]
+    assert callable(make)
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == make(), "run: make docs"
+
+
+def test_every_setting_is_documented() -> None:
+    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    for name in setting_names():
+        assert f"\n{name.split('.')[1]} = " in page, name
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    for name in get_command(app).commands:  # type: ignore[attr-defined]
+        assert f"## pincite {name}\n" in page
+
+
+def test_every_error_is_in_the_tree() -> None:
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, errors.PinciteError):
+            line = next(line for line in (errors.__doc__ or "").splitlines() if name in line)
+            assert line.rstrip().endswith(f"{value.exit_code} / {value.http_status}"), name
+
+
+def test_readme_python_runs(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "250.56(B)" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_files_exist(page: Path) -> None:
+    """Paths in code font name something: from the root, or from the package."""
+    for name in re.findall(r"`((?:[a-z_]+/)+[\w.-]*)`", page.read_text(encoding="utf-8")):
+        places = (ROOT / name, ROOT / "src/pincite" / name, ROOT / "docs" / name)
+        assert any(place.exists() for place in places), name
