@@ -23,7 +23,7 @@ from pathlib import Path
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"})
 
 from pincite.core.settings import Settings, load_settings
-from pincite.core.types import Chunk, Document, Query, Span
+from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import build
@@ -59,7 +59,7 @@ def pincite_engine(name: str, settings: Settings) -> Engine:
                     path=(),
                     own_end=len(text),
                 )
-                builder.put(Document(str(number), text), [chunk])
+                builder.put(Loaded(Document(str(number), text), [chunk]))
             builder.flush()
 
     def opened(folder: Path) -> Search:

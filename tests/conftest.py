@@ -62,7 +62,7 @@ def pincite() -> Callable[..., Told]:
 
 def put(builder: IndexBuilder, name: str, text: str, settings: Settings) -> None:
     """Parse a text and put it into the builder."""
-    builder.put(*parse(text.encode(), name, settings.ingest))
+    builder.put(parse(text.encode(), name, settings.ingest))
 
 
 @pytest.fixture

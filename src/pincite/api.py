@@ -11,12 +11,13 @@ from typing import Literal
 
 from pincite.answer.passage import Passage, passages
 from pincite.core.errors import PinciteError, SourceError, StoreError
+from pincite.core.locators import locator_key
 from pincite.core.settings import Settings, merged
-from pincite.core.types import Chunk, Query, Ranking, Step
+from pincite.core.types import Chunk, Loaded, Query, Ranking, Step
 from pincite.index.builder import IndexBuilder
-from pincite.index.locators import locator_key
 from pincite.index.opened import OpenIndex
-from pincite.ingest.load import find_files, parse, read_bytes
+from pincite.ingest.load import find_files, read_bytes
+from pincite.ingest.pool import Pool, Task
 from pincite.pipeline import Pipeline, build
 from pincite.store.manifest import current
 
@@ -136,19 +137,16 @@ def ingest_files(
         prune: remove documents of the index that are not among the files.
     """
     settings = settings or Settings()
-    with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder:
+    with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder, Pool(settings) as pool:
         seen: set[str] = set()
-        for file, doc_id in files:
-            try:
-                if doc_id in seen:
-                    raise SourceError(
-                        f"{file}: another file is called {doc_id} too",
-                        hint="ingest their common parent folder instead",
-                    )
-                seen.add(doc_id)
-                yield _ingest_one(builder, file, doc_id, settings)
-            except SourceError as error:
-                yield Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
+        plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
+        for planned, loaded in pool.parse(plan):
+            if isinstance(planned, Outcome):
+                yield planned
+            elif isinstance(loaded, Loaded):
+                yield _put(builder, planned, loaded)
+            elif loaded is not None:
+                yield _rejected(planned.doc_id, loaded)
         if prune:
             for doc_id in builder.documents():
                 if doc_id not in seen and builder.drop(doc_id):
@@ -156,22 +154,50 @@ def ingest_files(
         builder.flush()
 
 
-def _ingest_one(builder: IndexBuilder, file: Path, doc_id: str, settings: Settings) -> Outcome:
-    data = read_bytes(file, max_mb=settings.limits.max_file_mb)
-    known = builder.meta(doc_id)
-    if known is not None:
-        other = Path(known["source"])
-        if other != file.resolve() and other.exists() and not other.samefile(file):
+def _plan(
+    builder: IndexBuilder, file: Path, doc_id: str, seen: set[str], settings: Settings
+) -> Task | Outcome:
+    """Return the file as a task for a reader, or what became of it without one."""
+    try:
+        if doc_id in seen:
             raise SourceError(
-                f"{file}: the index has another file called {doc_id}: {other}",
+                f"{file}: another file is called {doc_id} too",
                 hint="ingest their common parent folder instead",
             )
-        if known["sha256"] == hashlib.sha256(data).hexdigest():
+        seen.add(doc_id)
+        if any(0xD800 <= ord(character) < 0xE000 for character in doc_id):
+            raise SourceError(f"{doc_id!r}: the file's name is not UTF-8", hint="rename it")
+        data = read_bytes(file, max_mb=settings.limits.max_file_mb)
+        if _is_known(builder, file, doc_id, data):
             return Outcome(doc_id, "unchanged", bytes=len(data))
-    document, chunks = parse(data, doc_id, settings.ingest, source=str(file.resolve()))
-    builder.put(document, chunks)
-    searched = sum(chunk.searched for chunk in chunks)
-    return Outcome(doc_id, "added" if known is None else "changed", searched, len(data))
+        return Task(doc_id, data, str(file.resolve()), len(data))
+    except SourceError as error:
+        return _rejected(doc_id, error)
+
+
+def _is_known(builder: IndexBuilder, file: Path, doc_id: str, data: bytes) -> bool:
+    """Return whether the index has exactly this file; SourceError if it has another of its name."""
+    known = builder.meta(doc_id)
+    if known is None:
+        return False
+    other = Path(known["source"])
+    if other != file.resolve() and other.exists() and not other.samefile(file):
+        raise SourceError(
+            f"{file}: the index has another file called {doc_id}: {other}",
+            hint="ingest their common parent folder instead",
+        )
+    return known["sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def _put(builder: IndexBuilder, task: Task, loaded: Loaded) -> Outcome:
+    status: Status = "added" if builder.meta(task.doc_id) is None else "changed"
+    builder.put(loaded)
+    searched = sum(chunk.searched for chunk in loaded.chunks)
+    return Outcome(task.doc_id, status, searched, task.size)
+
+
+def _rejected(doc_id: str, error: SourceError) -> Outcome:
+    return Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
 
 
 def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:

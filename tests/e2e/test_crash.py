@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -47,6 +48,14 @@ def play() -> Iterator[Play]:
         yield run
 
 
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder in memory where there is one: a killed process loses nothing that it wrote."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+        yield Path(name)
+
+
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put back the sizes that the driver lowers when it is used in this process."""
@@ -64,7 +73,9 @@ def visible(home: Path) -> dict[str, str]:
         texts = {doc_id: index.snapshot.document(doc_id).text for doc_id in documents}
         for doc_id, text in texts.items():
             chunks = index.snapshot.chunks(doc_id)
-            assert "".join(text[c.span.start : c.own_end] for c in chunks if c.kind != "piece") == text
+            assert (
+                "".join(text[c.span.start : c.own_end] for c in chunks if c.kind != "piece") == text
+            )
             versions = re.findall(r"(?:version |v)(\d+)", "".join(c.text for c in chunks))
             assert len(set(versions)) == 1
         hits = index.search("version paragraph section", k=100).passages
@@ -100,11 +111,11 @@ def check_recovery(home: Path, number: int) -> None:
     assert {path.name for path in (folder / "segments").iterdir()} == named
 
 
-def test_kill_during_first_ingest(play: Play, tmp_path: Path) -> None:
+def test_kill_during_first_ingest(play: Play, scratch: Path) -> None:
     moments = random.Random(1)
     before_first_commit = 0
     for attempt in range(20):
-        home = tmp_path / str(attempt)
+        home = scratch / str(attempt)
         home.mkdir()
         assert play(home, round=1, kill_after=moments.uniform(0.002, 0.12)) == -signal.SIGKILL
         number = int((home / "round").read_text()) if (home / "round").exists() else 1
@@ -118,29 +129,29 @@ def test_kill_during_first_ingest(play: Play, tmp_path: Path) -> None:
     assert 0 < before_first_commit < 20
 
 
-def test_kill_while_documents_come_change_and_go(play: Play, tmp_path: Path) -> None:
+def test_kill_while_documents_come_change_and_go(play: Play, scratch: Path) -> None:
     moments = random.Random(2)
-    driver.write_sources(tmp_path, 1)
-    driver.ingest(tmp_path)
+    driver.write_sources(scratch, 1)
+    driver.ingest(scratch)
     number = 1
     for _ in range(45):
         kill_after = moments.uniform(0.005, 0.4)
-        assert play(tmp_path, round=number + 1, kill_after=kill_after) == -signal.SIGKILL
-        number = int((tmp_path / "round").read_text())
-        check_after_crash(tmp_path, number)
-        check_recovery(tmp_path, number)
+        assert play(scratch, round=number + 1, kill_after=kill_after) == -signal.SIGKILL
+        number = int((scratch / "round").read_text())
+        check_after_crash(scratch, number)
+        check_recovery(scratch, number)
     assert number > 45
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_crash_before_every_write_step(play: Play, tmp_path: Path, rebuild: bool) -> None:
-    home = tmp_path / "home"
+def test_crash_before_every_write_step(play: Play, scratch: Path, rebuild: bool) -> None:
+    home = scratch / "home"
     home.mkdir()
     driver.write_sources(home, 1)
     driver.ingest(home)
-    home.rename(tmp_path / "base")
+    home.rename(scratch / "base")
     for step in count(1):
-        shutil.copytree(tmp_path / "base", home)
+        shutil.copytree(scratch / "base", home)
         code = play(home, round=2, crash_at=step, rebuild=rebuild)
         if code == 0:
             break
@@ -154,9 +165,9 @@ def test_crash_before_every_write_step(play: Play, tmp_path: Path, rebuild: bool
     assert visible(home) == driver.state(2)
 
 
-def test_crash_before_every_write_step_of_the_first_ingest(play: Play, tmp_path: Path) -> None:
+def test_crash_before_every_write_step_of_the_first_ingest(play: Play, scratch: Path) -> None:
     for step in count(1):
-        home = tmp_path / str(step)
+        home = scratch / str(step)
         home.mkdir()
         if play(home, round=1, crash_at=step) == 0:
             break

@@ -68,8 +68,9 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
 def term_weights(text: str, index: OpenIndex) -> dict[str, float]:
     """Return what each of the query's terms is worth in this index."""
     resolved = index.lexical.resolve(index.analyzer.terms(text))
-    idf = Bm25().idf(resolved.df, index.lexical.size)
-    return dict(zip(resolved.terms, idf.tolist(), strict=True))
+    size, bm25 = index.lexical.size, Bm25()
+    idf = [bm25.idf(term.df, size) for term in resolved.terms]
+    return dict(zip(resolved.words, idf, strict=True))
 
 
 def _matches(text: str, weights: Mapping[str, float], index: OpenIndex) -> Iterator[_Match]:

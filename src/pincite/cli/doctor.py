@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import typer
+from rich.text import Text
 
 from pincite import __version__
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json
@@ -22,9 +23,9 @@ def doctor(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
         for name, value in facts.items():
             out.print(f"{name:<12} {value}", markup=False, soft_wrap=True)
         for problem in problems:
-            out.print(f"[bold red]problem[/]      {problem}", soft_wrap=True)
+            out.print(Text.assemble(("problem      ", "bold red"), problem), soft_wrap=True)
         if problems:
-            out.print(f"[bold]hint[/]         {hint}", soft_wrap=True)
+            out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
         else:
             out.print("all is well", style="green")
     if problems:
@@ -33,21 +34,19 @@ def doctor(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
 
 def _check(index: Path, facts: dict[str, str]) -> tuple[list[str], str]:
     """Return what is wrong and what to do about it; fill in what is known."""
-    from pincite.store.manifest import check_segment, current
+    from pincite.store.manifest import current, damage
 
     facts["index"] = str(index)
     if not index.exists():
         facts["index"] += " (none yet; make one with: pincite ingest FILES)"
         return [], ""
+    hint = f"build it again: pincite ingest FILES --index {index} --rebuild"
     try:
         manifest = current(index)
     except PinciteError as error:
-        return [error.message], f"build it again: pincite ingest FILES --index {index} --rebuild"
+        return [error.message], hint
     facts["generation"] = str(manifest.generation)
     facts["segments"] = str(len(manifest.segments))
     live = sum(entry.documents - len(entry.dropped) for entry in manifest.segments)
     facts["documents"] = str(live)
-    problems = [
-        problem for entry in manifest.segments for problem in check_segment(index, entry, full=True)
-    ]
-    return problems, f"build it again: pincite ingest FILES --index {index} --rebuild"
+    return damage(index), hint

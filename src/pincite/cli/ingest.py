@@ -44,7 +44,7 @@ def ingest(
     """Read documents into the index; only what is new or changed costs time."""
     from pincite import api
 
-    with told(as_json=as_json):
+    with told(as_json=as_json, index=index):
         settings = settings_from(config, sets)
         files = api.find_files(paths)
         start = time.perf_counter()
@@ -69,7 +69,8 @@ def ingest(
     else:
         chunks = sum(outcome.chunks for outcome in outcomes)
         words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
-        out.print(f"{words}; {chunks:,} chunks in {seconds:.1f} s → {index}", soft_wrap=True)
+        summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s → {index}"
+        out.print(summary, markup=False, soft_wrap=True)
     if counts["rejected"] or not files:
         raise typer.Exit(PARTIAL)
 
@@ -97,12 +98,15 @@ def _with_progress(outcomes: Iterator[Outcome], files: list[tuple[Path, str]]) -
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+    with Progress(
+        *columns, console=err, transient=True, disable=not err.is_terminal, auto_refresh=False
+    ) as progress:
         task = progress.add_task("reading", total=len(files), rate="")
         start = last = time.perf_counter()
         for done, outcome in enumerate(outcomes, 1):
             now = time.perf_counter()
             progress.update(task, advance=1, rate=f"{done / max(now - start, 1e-9):,.0f} files/s")
+            progress.refresh()  # by hand: a thread that does it would make starting readers slow
             if not err.is_terminal and now - last > 5:
                 last = now
                 err.print(f"read {done} of {len(files)} files", soft_wrap=True)

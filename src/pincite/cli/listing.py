@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
 
@@ -19,7 +20,7 @@ def listing(
     """List the documents of the index, or all places of one of them."""
     from pincite import api
 
-    with told(as_json=as_json), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
         if document is not None:
             opened.snapshot.document(document)
             rows = [
@@ -45,7 +46,9 @@ def listing(
         return
     for row in rows:
         if document is None:
-            out.print(f"{row['document']}  [dim]{row['title']}[/]", soft_wrap=True)
+            out.print(
+                Text.assemble(f"{row['document']}  ", (str(row["title"]), "dim")), soft_wrap=True
+            )
         elif row["kind"] != "piece":
             line = f"{row['locator']}  {row['title']}".rstrip()
             out.print(line, markup=False, soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -36,6 +37,9 @@ def main(
 
 def run() -> None:
     """Run the program; an interrupt or a closed pipe ends it quietly."""
+    # A name that is not UTF-8 is shown with escapes, which JSON understands as well.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, StoreError
 from pincite.core.settings import Settings, load_settings
 
 IndexOption = Annotated[
@@ -59,12 +59,21 @@ def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
 
 
 @contextmanager
-def told(*, as_json: bool) -> Iterator[None]:
-    """Catch our own errors around a command's work."""
+def told(*, as_json: bool, index: Path | None = None) -> Iterator[None]:
+    """Tell our own errors around a command's work, and what else a damaged index leads to."""
+    from pincite.store.manifest import damage
+
     try:
         yield
     except PinciteError as error:
         fail(error, as_json=as_json)
+    except Exception:
+        # A search is not worth reading every checksum; an error that nobody expected is.
+        problems = damage(index) if index is not None else []
+        if not problems:
+            raise
+        broken = StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")
+        fail(broken, as_json=as_json)
 
 
 Command = Callable[..., None]

@@ -20,7 +20,7 @@ def remove(
     """Take documents out of the index; the files stay where they are."""
     from pincite import api
 
-    with told(as_json=as_json):
+    with told(as_json=as_json, index=index):
         gone = api.remove(index, documents)
         missing = [doc_id for doc_id in documents if doc_id not in gone]
         if missing:

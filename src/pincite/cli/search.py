@@ -44,7 +44,7 @@ def search(
     """Find the passages that answer a query and cite each one."""
     from pincite import api
 
-    with told(as_json=as_json):
+    with told(as_json=as_json, index=index):
         settings = settings_from(config, sets)
         with api.Index.open(index, settings) as opened:
             result = opened.search(query, k)

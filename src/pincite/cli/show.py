@@ -28,7 +28,7 @@ def show(
     """Print the text of a place exactly; its heading path goes to standard error."""
     from pincite import api
 
-    with told(as_json=as_json), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
         places = opened.show(locator, document)
         below = [[child.locator for child in opened.children(chunk)] for chunk in places]
         parents = [

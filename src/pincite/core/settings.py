@@ -86,6 +86,10 @@ class LimitSettings:
 
     # Larger files are hardly ever text, and memory use grows with the file.
     max_file_mb: float = 64.0
+    # Reading one file may take this long; a reader that hangs is stopped.
+    max_seconds: float = 120.0
+    # A reader that wants more memory than this is stopped.
+    max_memory_mb: float = 2000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +203,12 @@ def _with_text(settings: Settings, key: str, text: str, *, origin: str) -> Setti
     nested: dict[str, Any] = {section: {name: _parsed(text)}} if name else {section: _parsed(text)}
     try:
         return merged(settings, nested, origin=origin)
-    except ConfigError:
-        # "english" and "5" are both valid texts for a string setting.
-        if not name or isinstance(nested[section][name], str):
-            raise
-        return merged(settings, {section: {name: text}}, origin=origin)
+    except ConfigError as error:
+        try:
+            # "english" and "5" are both valid texts for a string setting.
+            return merged(settings, {section: {name: text}}, origin=origin)
+        except ConfigError:
+            raise error from None
 
 
 def _parsed(text: str) -> Any:

@@ -70,6 +70,68 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A typed, directed edge of the graph, with the words that say so.
+
+    ``target`` is a name, not an id: a locator's key or a term. What it leads to depends on which
+    documents are in the index, and a name that leads nowhere is a finding of its own.
+    """
+
+    source: str  # chunk id
+    relation: str  # "refers_to", "exception_to", "defines", "uses", "has_trait", ...
+    target: str
+    span: Span  # the evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What enrichment knows of a chunk, beyond its words."""
+
+    content_kind: str = ""  # "rule", "definition", "spell", ... as the profile names them
+    is_rule_bearing: bool = False
+    tags: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()  # terms that the chunk defines
+    aliases: tuple[str, ...] = ()  # other names of the chunk or its term
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a stretch of the text stands on its page, in shares of the page's size."""
+
+    start: int
+    end: int
+    page: int  # the page's number in the file, from 1
+    x0: float
+    y0: float  # from the top
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a reader noticed that the user should know."""
+
+    kind: Literal["scanned_page", "hidden_text", "table_not_read", "skipped_content", "bad_page"]
+    message: str
+    page: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document with everything that was read from it."""
+
+    document: Document
+    chunks: Sequence[Chunk]
+    links: Sequence[Link] = ()
+    facts: Mapping[str, Facts] = field(default_factory=dict)  # by chunk id
+    findings: Sequence[Finding] = ()
+    boxes: Sequence[Box] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What was asked."""
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pincite.api import Index, ingest_files
 from pincite.core.errors import SourceError
+from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.figures import Figures
-from pincite.index.locators import locator_key
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"

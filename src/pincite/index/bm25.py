@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -9,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.index.lexical import LexicalIndex, QueryTerms
+from pincite.index.lexical import LexicalIndex, Term
 from pincite.index.postings import Array, Field
 
 Variant = Literal["lucene", "robertson", "atire", "plus"]
@@ -28,17 +30,14 @@ class Bm25:
     b: float = 0.75
     variant: Variant = "lucene"
 
-    def idf(self, df: Array, n: int) -> Array:
-        """Return the weight of terms that ``df`` of ``n`` chunks contain; never negative."""
-        seen = np.maximum(df, 1)
-        odds = (n - seen + 0.5) / (seen + 0.5)
-        if self.variant == "lucene":
-            ratio = 1 + odds
-        elif self.variant == "robertson":
-            ratio = np.maximum(1.0, odds)
-        else:
-            ratio = (n + (self.variant == "plus")) / seen
-        return np.where(df > 0, np.log(ratio), 0.0)
+    def idf(self, df: int, n: int) -> float:
+        """Return the weight of a term that ``df`` of ``n`` chunks contain; never negative."""
+        if df == 0:
+            return 0.0
+        if self.variant in ("atire", "plus"):
+            return math.log((n + (self.variant == "plus")) / df)
+        odds = (n - df + 0.5) / (df + 0.5)
+        return math.log(1 + odds if self.variant == "lucene" else max(1.0, odds))
 
     def norms(self, lengths: Array, average: float) -> Array:
         """Return k1 * (1 - b + b * length / average) of each row."""
@@ -63,55 +62,54 @@ class Scorer:
         self._kept_bytes = 0
         self._lock = Lock()
 
-    def terms(self, query: QueryTerms, segment: int) -> Array:
-        """Return BM25 over the query's terms for every row of a segment."""
-        return self._scores(query.positions[segment], query.df, segment, pairs=False)
+    def weights(self, terms: Sequence[Term]) -> list[float]:
+        """Return the idf of each term."""
+        return [self.bm25.idf(term.df, self.index.size) for term in terms]
 
-    def pairs(self, query: QueryTerms, segment: int) -> Array:
-        """Return BM25 over the query's neighbouring pairs for every row of a segment."""
-        return self._scores(query.pair_positions[segment], query.pair_df, segment, pairs=True)
-
-    def _scores(self, positions: Array, df: Array, segment: int, *, pairs: bool) -> Array:
-        """Return the sum of each term's contribution to the rows that contain it.
+    def scores(self, terms: Sequence[Term], segment: int, *, pairs: bool = False) -> Array:
+        """Return the BM25 score of every row of a segment.
 
         Rare terms come first, all at once; then the frequent ones, which most queries share, from
         kept arrays. Which is which depends on the whole index, so a row adds up its terms in the
         same order, to the same number, in whichever segment it stands.
         """
-        weights = self.bm25.idf(df, self.index.size)
-        wanted = (positions >= 0) & (weights > 0)
-        frequent = df * DENSE_SHARE >= self.index.size
-        rare = wanted & ~frequent
-        scores = self._rare(positions[rare], weights[rare], segment, pairs=pairs)
-        common = wanted & frequent
-        for position, weight in zip(
-            positions[common].tolist(), weights[common].tolist(), strict=True
-        ):
-            scores += self._frequent(position, weight, segment, pairs=pairs)
+        rare: list[tuple[Term, float]] = []
+        frequent: list[tuple[Term, float]] = []
+        for term, weight in zip(terms, self.weights(terms), strict=True):
+            if weight > 0:
+                is_rare = term.df * DENSE_SHARE < self.index.size
+                (rare if is_rare else frequent).append((term, weight))
+        scores = self._rare(rare, segment, pairs=pairs)
+        for term, weight in frequent:
+            if term.positions[segment] >= 0:
+                scores += self._frequent(term, weight, segment, pairs=pairs)
         return scores
 
-    def _rare(self, positions: Array, weights: Array, segment: int, *, pairs: bool) -> Array:
+    def _rare(self, weighted: Sequence[tuple[Term, float]], segment: int, *, pairs: bool) -> Array:
         """Return the scores of all rows by terms with short lists."""
         field, norms = self._field(segment, pairs=pairs)
-        if not len(positions):
+        spans = [term.postings[segment] for term, _ in weighted]
+        if not spans:
             return np.zeros(len(norms))
-        begins, ends = field.offsets[positions].tolist(), field.offsets[positions + 1].tolist()
-        slices = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
-        rows = np.concatenate([field.rows[each] for each in slices])
-        counts = np.concatenate([field.counts[each] for each in slices])
+        rows = np.concatenate([field.rows[start:end] for start, end in spans])
+        counts = np.concatenate([field.counts[start:end] for start, end in spans])
         values = self.bm25.saturated(counts, norms[rows])
-        values *= np.repeat(weights, field.offsets[positions + 1] - field.offsets[positions])
-        return np.bincount(rows, values, minlength=len(norms))
+        values *= np.repeat(
+            [weight for _, weight in weighted], [end - start for start, end in spans]
+        )
+        # Of nothing, bincount makes integers, whatever the values are.
+        return np.bincount(rows, values, minlength=len(norms)).astype(np.float64, copy=False)
 
-    def _frequent(self, position: int, weight: float, segment: int, *, pairs: bool) -> Array:
+    def _frequent(self, term: Term, weight: float, segment: int, *, pairs: bool) -> Array:
         """Return one term's contribution to all rows, from memory if there is room for it."""
-        key = (pairs, segment, position)
+        key = (pairs, segment, term.positions[segment])
         kept = self._kept.get(key)
         if kept is None:
             field, norms = self._field(segment, pairs=pairs)
-            rows, counts = field.postings(position)
+            start, end = term.postings[segment]
+            rows = field.rows[start:end]
             kept = np.zeros(len(norms))
-            kept[rows] = weight * self.bm25.saturated(counts, norms[rows])
+            kept[rows] = weight * self.bm25.saturated(field.counts[start:end], norms[rows])
             with self._lock:
                 if self._kept_bytes + kept.nbytes <= KEPT_BYTES:
                     self._kept_bytes += kept.nbytes

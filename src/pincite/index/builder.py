@@ -16,12 +16,13 @@ from types import TracebackType
 import numpy as np
 
 from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Document
+from pincite.core.types import Loaded
 from pincite.index.locators import keys_of
 from pincite.index.postings import Array, build_postings, live_terms, term_key
 from pincite.index.tokens import Analyzer, StreamBuilder
 from pincite.store.manifest import SegmentEntry
-from pincite.store.segment import Entry, Segment
+from pincite.store.segment import Segment
+from pincite.store.segment_files import Entry
 from pincite.store.writer import Writer
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
@@ -62,19 +63,20 @@ class IndexBuilder:
     def meta(self, doc_id: str) -> dict[str, str] | None:
         """Return what the index knows of a document; None if it is not there."""
         if doc_id in self._waiting:
-            return dict(self._waiting[doc_id].document.meta)
+            return dict(self._waiting[doc_id].loaded.document.meta)
         return None if self._rebuild else self._writer.base.meta(doc_id)
 
     def documents(self) -> list[str]:
         """Return the documents of the last committed generation."""
         return self._writer.base.documents()
 
-    def put(self, document: Document, chunks: Sequence[Chunk]) -> None:
+    def put(self, loaded: Loaded) -> None:
         """Add or replace a document; it becomes visible with the next flush."""
+        document = loaded.document
         if document.id in self._waiting:
             raise ValueError(f"{document.id} was put twice")
-        self._waiting[document.id] = Entry(document, chunks, keys_of(chunks))
-        for chunk in chunks:
+        self._waiting[document.id] = Entry(loaded, keys_of(loaded.chunks))
+        for chunk in loaded.chunks:
             if chunk.searched:
                 self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)
                 self._rows.append(chunk.id)

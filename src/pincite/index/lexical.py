@@ -13,9 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from pincite.index.postings import Array, Field, dead_counts, pair_keys, term_key
+from pincite.core.errors import StoreError
+from pincite.index.postings import Field, dead_counts, term_key
 from pincite.store.segment import Segment
 from pincite.store.snapshot import Snapshot
+
+# Queries share most of their words: this many terms and pairs are looked up once.
+REMEMBERED_TERMS = 50_000
 
 
 class SegmentFields:
@@ -29,55 +33,32 @@ class SegmentFields:
         self.live = segment.live_rows()
         self.all_live = bool(self.live.all())
         self.lengths = np.diff(self.stream_offsets)
+        # Rows of a damaged segment must not make anybody reserve memory without a bound.
+        if self.lengths.min(initial=0) < 0 or self.lengths.sum() != len(self.stream):
+            raise StoreError(f"segment {segment.entry.name} is damaged", hint="run: pincite doctor")
         self.term = Field("term", arrays)
         self.pair = Field("pair", arrays) if "pair_keys" in arrays else None
         self.pair_lengths = arrays.get("pair_lengths", np.zeros(len(self.ids), dtype=np.int32))
-        self._dead_terms = dead_counts(self.term, ~self.live)
-        self._dead_pairs = dead_counts(self.pair, ~self.live) if self.pair else {}
-
-    def term_frequencies(self, positions: Array) -> Array:
-        """Return in how many live rows each term occurs."""
-        return _frequencies(self.term, positions, self._dead_terms)
-
-    def pair_frequencies(self, positions: Array) -> Array:
-        """Return in how many live rows each pair occurs."""
-        if self.pair is None:
-            return np.zeros(len(positions), dtype=np.int64)
-        return _frequencies(self.pair, positions, self._dead_pairs)
-
-    def pair_positions(self, positions: Array, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return where pairs of terms stand, -1 where this segment does not have them.
-
-        Args:
-            positions: of the terms in this segment.
-            pairs: numbers of the terms in ``positions``.
-        """
-        found = np.full(len(pairs), -1, dtype=np.int64)
-        if self.pair is not None:
-            at = positions.tolist()
-            known = [i for i, (a, b) in enumerate(pairs) if at[a] >= 0 and at[b] >= 0]
-            keys = pair_keys([(at[pairs[i][0]], at[pairs[i][1]]) for i in known])
-            found[known] = self.pair.positions(keys)
-        return found
+        self.dead_terms = dead_counts(self.term, ~self.live)
+        self.dead_pairs = dead_counts(self.pair, ~self.live) if self.pair else {}
 
 
-def _frequencies(field: Field, positions: Array, dead: dict[int, int]) -> Array:
-    counts = np.where(positions >= 0, field.offsets[positions + 1] - field.offsets[positions], 0)
-    if dead:
-        gone = [dead.get(position, 0) for position in positions.tolist()]
-        counts -= np.array(gone, dtype=np.int64)
-    return counts
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term, or a pair of neighbouring ones, as the index knows it."""
+
+    positions: tuple[int, ...]  # in each segment's keys; -1 where a segment does not have it
+    postings: tuple[tuple[int, int], ...]  # where its postings start and end in each segment
+    df: int  # how many chunks of the index contain it
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """A query's distinct terms and neighbouring pairs as the index knows them."""
+    """A query's distinct terms and neighbouring pairs."""
 
-    terms: tuple[str, ...]
-    positions: tuple[Array, ...]  # of the terms, per segment; -1 for an unknown one
-    pair_positions: tuple[Array, ...]  # of the pairs, per segment
-    df: Array  # in how many chunks of the index each term occurs
-    pair_df: Array
+    words: tuple[str, ...]
+    terms: tuple[Term, ...]
+    pairs: tuple[Term, ...]
 
 
 class LexicalIndex:
@@ -85,7 +66,8 @@ class LexicalIndex:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._key = lru_cache(maxsize=20_000)(term_key)
+        self._term = lru_cache(maxsize=REMEMBERED_TERMS)(self._find_term)
+        self._pair = lru_cache(maxsize=REMEMBERED_TERMS)(self._find_pair)
 
     @cached_property
     def segments(self) -> list[SegmentFields]:
@@ -96,23 +78,39 @@ class LexicalIndex:
         """How many chunks are searched."""
         return sum(int(part.live.sum()) for part in self.segments)
 
-    def resolve(self, terms: Sequence[str], *, pairs: bool = False) -> QueryTerms:
-        """Return the distinct terms, and pairs if asked for, with positions and frequencies."""
-        distinct = tuple(dict.fromkeys(terms))
-        keys = np.array([self._key(term) for term in distinct], dtype=np.uint64)
-        positions = tuple(part.term.positions(keys) for part in self.segments)
-        df = np.zeros(len(distinct), dtype=np.int64)
-        for part, at in zip(self.segments, positions, strict=True):
-            df += part.term_frequencies(at)
-
-        number = {term: i for i, term in enumerate(distinct)}
-        neighbours = pairwise(terms) if pairs else ()
-        wanted = list(dict.fromkeys((number[a], number[b]) for a, b in neighbours))
-        pair_positions = tuple(
-            part.pair_positions(at, wanted)
-            for part, at in zip(self.segments, positions, strict=True)
+    def resolve(self, words: Sequence[str], *, pairs: bool = False) -> QueryTerms:
+        """Return the distinct terms, and pairs of neighbours if asked, as the index has them."""
+        distinct = tuple(dict.fromkeys(words))
+        neighbours = dict.fromkeys(pairwise(words)) if pairs else ()
+        return QueryTerms(
+            distinct,
+            tuple(self._term(word) for word in distinct),
+            tuple(self._pair(left, right) for left, right in neighbours),
         )
-        pair_df = np.zeros(len(wanted), dtype=np.int64)
-        for part, at in zip(self.segments, pair_positions, strict=True):
-            pair_df += part.pair_frequencies(at)
-        return QueryTerms(distinct, positions, pair_positions, df, pair_df)
+
+    def _find_term(self, word: str) -> Term:
+        key = term_key(word)
+        fields = [(part.term, part.dead_terms) for part in self.segments]
+        return _found(fields, [key] * len(fields))
+
+    def _find_pair(self, left: str, right: str) -> Term:
+        places = zip(self._term(left).positions, self._term(right).positions, strict=True)
+        keys = [a << 32 | b if a >= 0 and b >= 0 else None for a, b in places]
+        return _found([(part.pair, part.dead_pairs) for part in self.segments], keys)
+
+
+def _found(
+    fields: Sequence[tuple[Field | None, dict[int, int]]], keys: Sequence[int | None]
+) -> Term:
+    """Return a key's positions, postings and live frequency over all segments."""
+    positions, postings, df = [], [], 0
+    for (field, dead), key in zip(fields, keys, strict=True):
+        position = -1 if field is None or key is None else field.position(key)
+        positions.append(position)
+        if field is None or position < 0:
+            postings.append((0, 0))
+            continue
+        start, end = field.span(position)
+        postings.append((start, end))
+        df += end - start - dead.get(position, 0)
+    return Term(tuple(positions), tuple(postings), df)

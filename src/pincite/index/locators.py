@@ -7,22 +7,23 @@ beside the chunks; a query is searched for mentions of places before anything is
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
 
-# Words that name the kind of a place and are no part of its number.
-_PREFIX = re.compile(
-    r"^(?:§+|sections?|sec\.|subsections?|paragraphs?|para\.|clauses?|rules?|items?)\s*(?=[\dA-Z(])",
-    re.IGNORECASE,
-)
 _NUMBER = r"\d+[A-Za-z]?(?:[.\-–]\d+[A-Za-z]?)*"
 _ITEMS = r"(?:\s?\([0-9A-Za-z]{1,5}\))*"
 _NAMED = (
     r"(?:table|chapter|article|art\.|part|subpart|appendix|annex|schedule|figure|rule|title|"
     r"chapitre|titre|annexe|articolo|capo|titolo|allegato|tabella|tableau)"
+)
+# A number with one of these is a quantity. What follows may be an exponent, but not a letter.
+_UNITS = (
+    r"[kmµ]?(?:m|g|v|a|w|va|hz|pa|ω|f|s|l)|cm|ft|feet|foot|inch(?:es)?|in|[mg]hz|kwh|db|lbs?|psi|"
+    r"percent|seconds?|minutes?|hours?|days?|weeks?|months?|years?|thousand|million|billion|"
+    r"points?|amps?|amperes?|volts?|watts?|ohms?|met(?:er|re)s?|miles?|degrees?|dollars?|euros?"
 )
 _MENTION = re.compile(
     rf"""
@@ -31,43 +32,7 @@ _MENTION = re.compile(
     }(?:\s+(?:table|exception|note)\b)?)
   | (?P<strong>(?:§+\s*|\b(?:sections?|sec\.|paragraphs?|clauses?|rules?)\s+){_NUMBER}{_ITEMS})
   | (?P<items>\b{_NUMBER}(?:\s?\([0-9A-Za-z]{{1,5}}\))+)
-  | (?<![\w.$€£])(?P<bare>\d+(?:\.\d+)+)(?![\w%°]|\s*(?:{
-        "|".join(
-            (
-                "mm",
-                "cm",
-                "m",
-                "km",
-                "ft",
-                "feet",
-                "foot",
-                "inch(?:es)?",
-                "in",
-                "k?[vaw]",
-                "kva",
-                "hz",
-                "khz",
-                "mhz",
-                "ghz",
-                "db",
-                "percent",
-                "kg",
-                "g",
-                "lbs?",
-                "seconds?",
-                "minutes?",
-                "hours?",
-                "million",
-                "billion",
-                "thousand",
-                "points?",
-                "amps?",
-                "amperes?",
-                "volts?",
-                "watts?",
-            )
-        )
-    })\b)
+  | (?<![\w.$€£])(?P<bare>\d+(?:\.\d+)+(?:-\d+(?!\.?\d))?)(?!\w|\s*(?:[%°]|(?:{_UNITS})(?![a-z])))
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -86,18 +51,6 @@ class Mention:
 
     first: str
     last: str = ""
-
-
-def locator_key(locator: str) -> str:
-    """Return the form that all ways to write a locator share.
-
-    >>> locator_key("§ 97.113 (a) (4)"), locator_key("TABLE 250.122")
-    ('97.113(a)(4)', 'table 250.122')
-    """
-    text = unicodedata.normalize("NFKC", locator).strip().rstrip(".:;,")
-    text = _PREFIX.sub("", text)
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()", r"\1", text).casefold().strip()
 
 
 def keys_of(chunks: Iterable[Chunk]) -> list[tuple[str, str]]:

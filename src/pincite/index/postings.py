@@ -15,7 +15,7 @@ window scores, and merging segments without reading any text again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -126,19 +126,14 @@ class Field:
         self.rows = arrays[f"{name}_rows"]
         self.counts = arrays[f"{name}_counts"]
 
-    def positions(self, keys: Array) -> Array:
-        """Return where each key stands, -1 for a key that the field does not have."""
-        if not len(self.keys):
-            return np.full(len(keys), -1, dtype=np.int64)
-        at = np.searchsorted(self.keys, keys)
-        at[at == len(self.keys)] = 0
-        at[self.keys[at] != keys] = -1
-        return at
+    def position(self, key: int) -> int:
+        """Return where a key stands, -1 if the field does not have it."""
+        at = int(np.searchsorted(self.keys, np.uint64(key)))
+        return at if at < len(self.keys) and self.keys[at] == key else -1
 
-    def postings(self, position: int) -> tuple[Array, Array]:
-        """Return rows and counts of the key at this position."""
-        start, end = self.offsets[position : position + 2]
-        return self.rows[start:end], self.counts[start:end]
+    def span(self, position: int) -> tuple[int, int]:
+        """Return where the postings of the key at this position start and end."""
+        return int(self.offsets[position]), int(self.offsets[position + 1])
 
 
 def dead_counts(field: Field, dead_rows: Array) -> dict[int, int]:
@@ -149,8 +144,3 @@ def dead_counts(field: Field, dead_rows: Array) -> dict[int, int]:
     position = np.repeat(np.arange(len(field.keys)), np.diff(field.offsets))[hits]
     where, counts = np.unique(position, return_counts=True)
     return dict(zip(where.tolist(), counts.tolist(), strict=True))
-
-
-def pair_keys(positions: Sequence[tuple[int, int]]) -> Array:
-    """Return the pair keys of neighbouring term positions (of the same segment)."""
-    return np.array([left << 32 | right for left, right in positions], dtype=np.uint64)

@@ -30,30 +30,32 @@ def window_scores(
         positions: the query's terms as the stream writes them, -1 for unknown ones.
         weights: what each query term is worth.
     """
-    known = positions >= 0
-    weights = weights[known]
-    number = np.zeros(vocabulary, dtype=np.int32)  # 0: not a query term
-    number[positions[known]] = np.arange(1, len(weights) + 1)
+    known = np.flatnonzero(positions >= 0)
+    number = np.full(vocabulary + 1, -1, dtype=np.int32)  # -1: not a query term
+    number[positions[known]] = known
 
     # Each row starts a new block, so a term's block is its place divided by the block's size.
     half = max(1, width // 2)
     begins, ends = offsets[rows], offsets[rows + 1]
     blocks = np.maximum(1, -(-(ends - begins) // half))
     first_block = np.cumsum(blocks) - blocks
-    matched = np.zeros(int(blocks.sum()) * half, dtype=np.int32)
+    total = int(blocks.sum())
+    spread = np.full(total * half, vocabulary, dtype=np.uint32)
     places = (first_block * half).tolist()
     for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
-        matched[place : place + end - begin] = number[stream[begin:end]]
+        spread[place : place + end - begin] = stream[begin:end]
 
-    hit = np.flatnonzero(matched)
-    block, term = hit // half, matched[hit]
+    matched = number.take(spread)
+    hit = np.flatnonzero(matched >= 0)
+    cells = (hit // half) * len(weights) + matched[hit]
+    counts = np.bincount(cells, minlength=total * len(weights)).astype(np.float64)
+    counts = counts.reshape(total, len(weights))
+
+    windows = counts.copy()
+    windows[:-1] += counts[1:]
     last_block = first_block + blocks - 1
-    values = np.zeros(int(blocks.sum()))
-    # Summed term by term in the query's order: the same number whatever the segment knows of it.
-    for each in np.unique(term):
-        counts = np.bincount(block[term == each], minlength=len(values))
-        windows = counts.astype(np.float64)
-        windows[:-1] += counts[1:]
-        windows[last_block] = counts[last_block]  # a row's last block has no neighbour of its own
-        values += windows / (windows + k1) * weights[each - 1]
+    windows[last_block] = counts[last_block]  # a row's last block has no neighbour of its own
+    # Unknown terms have their column too: the order of a sum depends on how many there are, and
+    # must not depend on what a segment knows.
+    values = (windows / (windows + k1) * weights).sum(axis=1)
     return np.maximum.reduceat(values, first_block)

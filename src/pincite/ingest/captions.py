@@ -13,7 +13,7 @@ _NUMBER = r"(?:[A-Z]{0,2}[.-]?[0-9]+(?:[.–-][0-9A-Za-z]+)*(?:\([0-9A-Za-z]{1,4
 _CAPTION = re.compile(
     rf"(?i:table|tableau|tabella)\b(?: (?P<number>{_NUMBER})(?![\w(]))?"
     r"(?P<to> (?i:to) (?:(?i:paragraph|section|part|subpart|appendix)\b|§)[^—:]*)?"
-    r" ?(?P<mark>[.:—–]*)[ \t]*"
+    r" ?(?P<mark>-(?= )|[.:—–]*)[ \t]*"
 )
 _ALLOWED_CAPTION = 240
 _FOOTNOTE = re.compile(

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 from pincite.core.types import Kind
 from pincite.ingest.captions import Table, find_tables
-from pincite.ingest.numbering import LINE, PAREN, Mark, is_wrapped, marks, plain_words
+from pincite.ingest.numbering import LINE, PAREN, Mark, is_wrapped, marks
 from pincite.ingest.outline import Section, outline
 from pincite.ingest.sequence import AGAIN, TEXT, depths, readings
+from pincite.ingest.terms import defined, term_mark
+from pincite.ingest.titles import run_in_title
 from pincite.ingest.tree import Block, Clause, Opening, closed
 
 _ASIDE = re.compile(
@@ -19,19 +21,6 @@ _ASIDE = re.compile(
     r"|(?:Informational |INFORMATIONAL )?(?P<note>Notes?|NOTES?))"
     r"(?: (?P<number>(?:No\. ?|NO\. ?)?[0-9]{1,3}))?"
     r"(?P<to> (?:to|TO) [^:\r\n]{1,80}?)?)[*_]{0,3}[:—][*_]{0,3}"
-)
-# Words of a title, then a period and more words, or a period or colon and the first sub-item.
-_TITLE = re.compile(
-    r"[*_]{0,3}[ \t]+(?P<signs>[*_]{0,3})(?P<words>[A-Z0-9À-Þ][^\r\n]{0,90}?)(?:"
-    r"[*_]{0,3}[.](?=[*_]{0,3}(?:—|[ \t]+\(?[*_“\"]{0,3}[A-Z0-9À-Þ§]"
-    r"|[ \t]*\r?\n[ \t]*[A-ZÀ-Þ][a-z ]))"
-    r"|[:.][*_]{0,3}[ \t]*(?=\((?:1|a|A|i|I)\)))"
-)
-# A short sentence is no title: it has one of these, or an abbreviation made it look short.
-_SENTENCE = re.compile(
-    r"\b(?:may|must|shall|is|are|was|were|has|have|can|cannot|will|does?|should|see|No|Nos|vs)\b"
-    r"|[.;:!?](?:\s|$)",
-    re.IGNORECASE,
 )
 
 
@@ -43,12 +32,17 @@ class _Event:
     mark: Mark | None = None
     aside: re.Match[str] | None = None
     table: Table | None = None
+    known: Block | None = None  # an item whose reader says where it belongs
+
+    @property
+    def depth(self) -> int:
+        return self.known.level if self.known else TEXT
 
 
 def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
     """Return the clauses of a document in order, each with its locator; the first is the root.
 
-    >>> from pincite.ingest.markdown import markdown_blocks
+    >>> from pincite.ingest.formats.markdown import markdown_blocks
     >>> text = "## § 4.2 Fees.\\n\\n(a) None.\\n(b) Some:\\n(1) Ten.\\n"
     >>> [clause.locator for clause in clause_tree(text, markdown_blocks(text), "Fees")]
     ['', '4.2', '4.2(a)', '4.2(b)', '4.2(b)(1)']
@@ -84,6 +78,7 @@ def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Even
     table = next(tables, None)
     # Where "1." makes Markdown lists that are no clauses, a stray "4." must not be one either.
     has_lists = any(block.kind == "list" for block in blocks)
+    is_known = any(block.kind == "item" for block in blocks)  # then no label is to be found
     for position, block in enumerate(blocks):
         start, end = block.start, block.end
         if table and table.first <= position <= table.last:
@@ -93,11 +88,14 @@ def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Even
             continue
         if table and start < table.start < end:  # the caption is the last line of this block
             end = table.start
-        events.append(_Event(start))
-        if block.kind != "code":
+        events.append(_Event(start, known=block if block.kind == "item" else None))
+        if block.kind != "code" and is_known:
+            events.extend(_asides(text, start, end))
+        elif block.kind != "code":
             dotted = is_numbered or (block.kind == "paragraph" and not has_lists)
             found = marks(text, start, end, dotted=dotted)
-            events.extend(_Event(mark.start, mark=mark) for mark in found)
+            term = term_mark(text, start, end) if block.kind == "paragraph" else None
+            events.extend(_Event(mark.start, mark=mark) for mark in (term, *found) if mark)
             events.extend(_asides(text, start, end))
     return sorted(_without_lone_numbers(events), key=lambda event: event.start)
 
@@ -113,7 +111,7 @@ def _asides(text: str, start: int, end: int) -> Iterator[_Event]:
 
 def _without_lone_numbers(events: Sequence[_Event]) -> list[_Event]:
     """Return the events without labels like ``1.`` that nothing follows: those are words."""
-    dotted = [e for e in events if e.mark and not e.mark.label.startswith("(")]
+    dotted = [e for e in events if e.mark and not e.mark.label.startswith(("(", "“"))]
     styles = Counter(style for e in dotted if e.mark for style, _ in readings(e.mark.label))
     lone = {
         id(e)
@@ -142,7 +140,7 @@ class _Items:
         events = _events(self.text, blocks, is_numbered)
         found = _with_context(self.text, [event.mark for event in events if event.mark])
         reading = iter(depths(found))
-        read = [next(reading) if event.mark else TEXT for event in events]
+        read = [next(reading) if event.mark else event.depth for event in events]
         opened = {
             event.start
             for event, depth in zip(events, read, strict=True)
@@ -158,6 +156,8 @@ class _Items:
                 self._aside(event.aside, event.start, following)
             elif event.table:
                 self._table(event.table)
+            elif event.known:
+                self._known(event.known)
             elif event.start not in opened:
                 self._words(event.start)
 
@@ -182,11 +182,26 @@ class _Items:
         self.chain = self.chain[:depth]
         parent = self.aside if self._inside_aside else self._deepest
         start = pending if pending >= 0 and mark.joined else mark.start
-        locator = self.grown[parent].locator + f"({mark.label.strip('().')})"
-        place = self._open("clause", mark.label, locator, start, parent)
-        title = run_in_title(self.text, mark.end, is_step=not mark.label.startswith("("))
-        self.grown[place] = replace(self.grown[place], title=title)
-        self.named[parent, mark.label] = locator
+        is_step = not mark.label.startswith("(")
+        self._labelled(
+            mark.label, start, parent, run_in_title(self.text, mark.end, is_step=is_step)
+        )
+
+    def _known(self, block: Block) -> None:
+        """Open an item at the depth its reader gives, under its label or the term it defines."""
+        self.aside = -1
+        self.chain = self.chain[: block.level]
+        title = run_in_title(self.text, block.start + len(block.label))
+        self._labelled(block.label, block.start, self._deepest, title)
+
+    def _labelled(self, label: str, start: int, parent: int, title: str) -> None:
+        """Open an item under its label, or under the term it defines."""
+        term = defined(label)
+        name = f" > {term}" if term else f"({label.strip('().')})"
+        locator = (self.grown[parent].locator + name).removeprefix(" > ")
+        place = self._open("clause", "" if term else label, locator, start, parent)
+        self.grown[place] = replace(self.grown[place], title=term or title)
+        self.named[parent, label] = locator
         self.chain.append(place)
 
     def _announces(self, end: int) -> bool:
@@ -272,21 +287,3 @@ def _aside_name(match: re.Match[str]) -> str:
     if not match["exception"]:
         number = number.removeprefix("No.").strip()
     return f"{name} {number}".strip()
-
-
-def run_in_title(text: str, start: int, *, is_step: bool = False) -> str:
-    """Return the title that opens an item, or nothing when the item begins with a sentence.
-
-    Numbered steps begin with short commands, so a title is believed there only in bold or italics.
-
-    >>> run_in_title("(1) Amateur operator. A person named in a grant.", 3)
-    'Amateur operator'
-    >>> run_in_title("(d) A repeater may be automatic. It must identify.", 3)
-    ''
-    """
-    match = _TITLE.match(text, start)
-    if not match or (is_step and not match["signs"]):
-        return ""
-    words = plain_words(match["words"])
-    is_title = len(words.split()) <= 8 and not _SENTENCE.search(words)
-    return words if is_title else ""

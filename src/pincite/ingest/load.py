@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings
-from pincite.core.types import Chunk, Document
+from pincite.core.types import Document, Loaded
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.clauses import clause_tree
 from pincite.ingest.parsed import Parsed
@@ -21,6 +21,13 @@ READERS = {
     ".txt": "plain",
     ".text": "plain",
     ".json": "json_pages",
+    ".csv": "csv_table",
+    ".tsv": "csv_table",
+    ".docx": "docx.reader",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".xml": "laws_xml",
 }
 
 
@@ -36,9 +43,7 @@ def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
     return read
 
 
-def parse(
-    data: bytes, doc_id: str, settings: IngestSettings, *, source: str = ""
-) -> tuple[Document, list[Chunk]]:
+def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "") -> Loaded:
     """Return the document in the bytes with all its chunks."""
     parsed = reader_of(doc_id)(data, doc_id)
     document = Document(
@@ -48,7 +53,12 @@ def parse(
         meta={"sha256": hashlib.sha256(data).hexdigest(), "source": source},
     )
     clauses = clause_tree(parsed.text, parsed.blocks, parsed.title)
-    return document, chunks_of(document, clauses, parsed.pages, settings)
+    return Loaded(
+        document,
+        tuple(chunks_of(document, clauses, parsed.pages, settings)),
+        findings=tuple(parsed.findings),
+        boxes=tuple(parsed.boxes),
+    )
 
 
 def read_bytes(file: Path, *, max_mb: float) -> bytes:

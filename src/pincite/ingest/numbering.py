@@ -18,6 +18,7 @@ HEADING_RANK = {
 }
 _ARABIC = r"[0-9]+(?:er|bis|ter|[A-Za-z])?(?:[.–-](?:[0-9]+[A-Za-z]?|[A-Z]|bis|ter)(?![A-Za-z]))*"
 _PARENS = r"(?:\([0-9A-Za-z]{1,4}\))*"
+_HYPHENS = r"(?:-[0-9]+[A-Za-z]?(?!\.?[0-9]))*"  # "52.202-1", but no range "1.5-2.5"
 _NUMBER = rf"(?:{_ARABIC}|[A-Z][.-][0-9]+(?:\.[0-9]+)*|[IVXLCDM]+|[A-Z])"
 _KEYWORD = "|".join(word for word in HEADING_RANK if word not in ("§", "decimal", "bare"))
 _SEPARATOR = r"[ \t]*(?:[.:)—–]+|-(?![0-9]))?(?=[\s—–:]|$|(?<=[.:—–-])\S)[ \t]*"
@@ -28,7 +29,8 @@ _HEADINGS = (
     ),
     re.compile(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
     re.compile(
-        rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_PARENS}))(?!\w){_SEPARATOR}"
+        rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_HYPHENS}{_PARENS}))"
+        rf"(?!\w){_SEPARATOR}"
     ),
     re.compile(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$)"),
     re.compile(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),

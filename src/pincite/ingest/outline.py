@@ -44,12 +44,17 @@ def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list
     opening, headings = _headings(text, blocks)
     parents, paths = _nested(headings)
     shared = _shared_suffixes(headings, paths)
+    taken: set[str] = set()
     sections: list[Section] = []
     for heading, parent, path in zip(headings, parents, paths, strict=True):
         name = heading.name
         locator = name.canonical or _unique_suffix(path, shared)
         if name.scheme == "item" and parent >= 0:
             locator = sections[parent].locator + name.canonical
+        elif locator in taken and parent >= 0:
+            # Numbers begin anew in schedules and books: the first keeps the plain name.
+            locator = f"{sections[parent].locator} > {locator}"
+        taken.add(locator)
         start = heading.block.start
         sections.append(
             Section(start, name.label, locator, name.title, path, parent, heading.blocks)

@@ -11,10 +11,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from pincite.core.errors import SourceError
+from pincite.core.types import Box, Finding
 from pincite.ingest.tree import Block
+
+__all__ = ["Box", "Finding", "Pages", "Parsed", "decode", "form_feed_pages"]
 
 # Control characters that text does not contain; tab, line and page breaks are fine.
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -32,30 +34,6 @@ class Pages:
         if not self.starts:
             return None
         return self.labels[max(0, bisect_right(self.starts, offset) - 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """Where a stretch of the text stands on its page, in shares of the page's size."""
-
-    start: int
-    end: int
-    page: int  # the page's number in the file, from 1
-    x0: float
-    y0: float  # from the top
-    x1: float
-    y1: float
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something a reader noticed that the user should know."""
-
-    kind: Literal["scanned_page", "hidden_text", "table_not_read", "skipped_content", "bad_page"]
-    message: str
-    page: int | None = None
-    start: int | None = None
-    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _ROMAN_FORM = re.compile(r"c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 
 Level = tuple[str, float]  # style and last value
+_TERM: Level = ("term", 1.0)  # defined terms are a level without order
 
 
 class _State(NamedTuple):
@@ -48,6 +49,8 @@ def readings(label: str) -> tuple[Level, ...]:
     >>> readings("12.")
     (('1.', 12.0),)
     """
+    if label.startswith("“"):
+        return (_TERM,)
     core = label.strip("().")
     frame = "({})" if label.startswith("(") else "{}" + label[-1]
     whole, _, part = core.partition(".")
@@ -125,7 +128,7 @@ def _continued(
             # Of two open levels that both fit, the inner one is meant.
             outward = 0.05 * (len(state.levels) - 1 - depth)
             levels = (*state.levels[:depth], (style, value))
-            total = cost + outward + _step(last, value)
+            total = cost + outward + (0.0 if style == _TERM[0] else _step(last, value))
             yield _State(total, levels, depth, (depth, state.trail))
 
 

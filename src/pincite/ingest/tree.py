@@ -8,7 +8,7 @@ from typing import Literal
 
 from pincite.core.types import Kind
 
-BlockKind = Literal["heading", "paragraph", "list", "table", "code"]
+BlockKind = Literal["heading", "paragraph", "list", "item", "table", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Block:
     kind: BlockKind
     start: int
     end: int
-    level: int = 0  # of a heading: 1 is the highest
+    level: int = 0  # of a heading: 1 is the highest; of an item: 0 is the outermost
+    label: str = ""  # of an item whose place the reader knows: "(a)", or “term” for a definition
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,13 +73,13 @@ class Lexical:
         )
         return Ranking(query, tuple(hits))
 
-    def _candidates(self, terms: QueryTerms, k: int) -> Candidates:
+    def _candidates(self, query: QueryTerms, k: int) -> Candidates:
         """Return the best ``k`` rows of all segments by terms and pairs."""
         found = []
         for number, segment in enumerate(self.index.segments):
-            columns = [self.scorer.terms(terms, number)]
-            if len(terms.pair_df) and segment.pair is not None:
-                pairs = self.scorer.pairs(terms, number)
+            columns = [self.scorer.scores(query.terms, number)]
+            if query.pairs and segment.pair is not None:
+                pairs = self.scorer.scores(query.pairs, number, pairs=True)
                 columns.append(self.settings.bigram_weight * pairs)
             total = sum(columns[1:], columns[0])
             if not segment.all_live:
@@ -91,10 +91,11 @@ class Lexical:
             found.append(Candidates(segment.ids[rows], np.full(len(rows), number), rows, parts))
         return _joined(found).best(k)
 
-    def _with_windows(self, terms: QueryTerms, found: Candidates, depth: int) -> Candidates:
+    def _with_windows(self, query: QueryTerms, found: Candidates, depth: int) -> Candidates:
         """Add the window part to the first ``depth`` candidates."""
         parts = found.parts.copy()
         near = np.arange(len(found.rows)) < depth
+        weights = np.array(self.scorer.weights(query.terms))
         for number in np.unique(found.segments[near]):
             segment = self.index.segments[number]
             chosen = near & (found.segments == number)
@@ -103,8 +104,8 @@ class Lexical:
                 segment.stream_offsets,
                 found.rows[chosen],
                 vocabulary=len(segment.term.keys),
-                positions=terms.positions[number],
-                weights=self.scorer.bm25.idf(terms.df, self.index.size),
+                positions=np.array([term.positions[number] for term in query.terms]),
+                weights=weights,
                 width=self.settings.window_tokens,
                 k1=WINDOW_K1,
             )
@@ -118,7 +119,7 @@ def _top_rows(scores: Array, k: int) -> Array:
     The k-th best of block maxima is a lower bound of the k-th best score, and much cheaper.
     """
     blocks = len(scores) // BLOCK_ROWS
-    if blocks <= k:
+    if not 0 < k < blocks:
         return np.flatnonzero(scores > 0)
     # A block's rows stand far apart: the maximum over the first axis is the fast one.
     maxima = scores[: blocks * BLOCK_ROWS].reshape(BLOCK_ROWS, blocks).max(axis=0)

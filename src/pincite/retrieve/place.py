@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Chunk, Hit, Query, Ranking, Span
-from pincite.index.locators import Mention, in_range, locator_key, mentions
+from pincite.index.locators import Mention, in_range, mentions
 from pincite.store.snapshot import Snapshot
 
-MAX_NAME_CHARS = 200
+MAX_NAME_CHARS = 100
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
@@ -47,9 +48,13 @@ class PlaceFirst:
 
     def places(self, text: str) -> Iterator[Chunk]:
         """Yield the chunks that the text names, in the order in which it names them."""
-        whole, named = locator_key(text[:MAX_NAME_CHARS]), mentions(text)
+        named = mentions(text)
+        # Questions are longer than names: spare them the look-up as a whole.
+        whole = locator_key(text) if len(text) <= MAX_NAME_CHARS else ""
+        if not named and not whole:
+            return
         known = self.snapshot.known_keys([whole, *(mention.first for mention in named)])
-        if whole in known and len(text) <= MAX_NAME_CHARS:
+        if whole in known:
             named = [Mention(whole)]
         for mention in named:
             if mention.first not in known:

@@ -67,6 +67,7 @@ def explained(action: str, path: Path) -> Iterator[None]:
             errno.EACCES: "check who owns the folder, or choose another with --index",
             errno.EPERM: "check who owns the folder, or choose another with --index",
             errno.ENOTDIR: "a part of that path is a file: choose another folder with --index",
+            errno.ENOENT: "no folder can be made there: choose another with --index",
             errno.EEXIST: "a file is in the way: choose another folder with --index",
         }.get(number or 0, "check the disk, then run: pincite doctor")
         reason = getattr(error, "strerror", None) or error

@@ -2,7 +2,7 @@
 
     CURRENT                      "000007 <sha256 of the manifest>"
     generations/000007.json      the manifest: segments with their checksums, dropped documents
-    segments/000007-0/           immutable: chunks.sqlite, *.npy, segment.json
+    segments/000007-0/           immutable: chunks.sqlite, arrays.bin, segment.json
     write.lock                   held by the one writer
 
 A generation is complete before CURRENT names it, so a reader sees the old one or the new one.
@@ -156,6 +156,15 @@ def check_segment(folder: Path, entry: SegmentEntry, *, full: bool) -> list[str]
         elif full and sha256_of(file) != facts["sha256"]:
             problems.append(f"{file} does not match its checksum")
     return problems
+
+
+def damage(folder: Path) -> list[str]:
+    """Return all that is wrong with the current generation, every checksum looked at."""
+    try:
+        segments = current(folder).segments
+    except StoreError as error:
+        return [error.message]
+    return [each for entry in segments for each in check_segment(folder, entry, full=True)]
 
 
 def _manifest_file(folder: Path, generation: int) -> Path:

@@ -1,13 +1,11 @@
-"""One immutable segment: documents and chunks in SQLite, bulk numbers as memory-mapped arrays."""
+"""Reading one immutable segment."""
 
 from __future__ import annotations
 
 import json
-import os
+import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,106 +13,13 @@ from typing import Any
 import numpy as np
 
 from pincite.core.errors import StoreError
-from pincite.core.types import Chunk, Document, Span
-from pincite.store.files import delete, sha256_of, sync
+from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.store.manifest import SegmentEntry, check_segment
+from pincite.store.segment_files import Array, Entry
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-_SCHEMA = """
-CREATE TABLE documents (
-    id TEXT PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, meta TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE chunks (
-    ordinal INTEGER PRIMARY KEY,  -- document order; searched chunks take rows in this order
-    id TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-    own_end INTEGER NOT NULL, kind TEXT NOT NULL, locator TEXT NOT NULL, title TEXT NOT NULL,
-    path TEXT NOT NULL, page INTEGER, parent TEXT, searched INTEGER NOT NULL, context TEXT NOT NULL
-);
-CREATE TABLE keys (key TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (key, id)) WITHOUT ROWID;
-CREATE INDEX chunks_of_document ON chunks (doc_id, ordinal);
-CREATE INDEX chunks_of_parent ON chunks (parent);
-"""
 _CHUNK_COLUMNS = (
     "id, doc_id, start, end, own_end, kind, locator, title, path, page, parent, searched, context"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A document on its way into a segment, with its chunks and the keys they are found by."""
-
-    document: Document
-    chunks: Sequence[Chunk]
-    keys: Sequence[tuple[str, str]] = field(default=())  # (normalised locator or title, chunk id)
-
-
-def write_segment(
-    folder: Path, name: str, entries: Iterable[Entry], arrays: Mapping[str, Array]
-) -> SegmentEntry:
-    """Write a complete segment aside, sync it, put it in place, and return its entry."""
-    home = folder / "segments" / name
-    aside = home.with_name(f"{name}.tmp-{os.getpid()}")
-    delete(aside)  # of a killed writer with this process id: in a container all have the same
-    aside.mkdir()
-    documents, chunks = _write_sqlite(aside / "chunks.sqlite", entries)
-    for array_name, array in arrays.items():
-        np.save(aside / f"{array_name}.npy", array, allow_pickle=False)
-    files = {
-        file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
-        for file in sorted(aside.iterdir())
-    }
-    listing = aside / "segment.json"
-    listing.write_text(json.dumps({"files": files}, indent=1, sort_keys=True), encoding="ascii")
-    for file in aside.iterdir():
-        sync(file)
-    sync(aside)
-    delete(home)  # of a writer that was killed before its commit
-    aside.rename(home)
-    sync(home.parent)
-    return SegmentEntry(name, sha256_of(home / "segment.json"), documents, chunks)
-
-
-def _write_sqlite(file: Path, entries: Iterable[Entry]) -> tuple[int, int]:
-    documents = searched = ordinal = 0
-    with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        # The file is synced as a whole before anything refers to it: no journal is needed.
-        database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
-        database.execute("BEGIN")
-        for entry in entries:
-            doc = entry.document
-            database.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?)",
-                (doc.id, doc.title, doc.text, json.dumps(dict(doc.meta), sort_keys=True)),
-            )
-            rows = [_row(ordinal + i, chunk) for i, chunk in enumerate(entry.chunks)]
-            database.executemany(f"INSERT INTO chunks VALUES ({', '.join('?' * 14)})", rows)
-            database.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", entry.keys)
-            documents += 1
-            ordinal += len(rows)
-            searched += sum(chunk.searched for chunk in entry.chunks)
-        database.execute("COMMIT")
-    return documents, searched
-
-
-def _row(ordinal: int, chunk: Chunk) -> tuple[Any, ...]:
-    span = chunk.span
-    return (
-        ordinal,
-        chunk.id,
-        span.doc_id,
-        span.start,
-        span.end,
-        chunk.own_end,
-        chunk.kind,
-        chunk.locator,
-        chunk.title,
-        json.dumps(chunk.path, ensure_ascii=False),
-        chunk.page,
-        chunk.parent,
-        int(chunk.searched),
-        chunk.context,
-    )
 
 
 class Segment:
@@ -126,21 +31,15 @@ class Segment:
         self.dropped = frozenset(entry.dropped)
         self.check(full=False)
         home = (folder / "segments" / entry.name).absolute()
-        self.arrays: dict[str, Array] = {}
         try:
-            # By the listing, not by what is there: a writer may be sweeping the folder right now.
-            for name in json.loads((home / "segment.json").read_bytes())["files"]:
-                if name.endswith(".npy"):
-                    mapped = np.load(home / name, mmap_mode="r", allow_pickle=False)
-                    # The same memory as a plain array: numpy's memmap class slows every slice.
-                    self.arrays[name.removesuffix(".npy")] = mapped.view(np.ndarray)
+            self.arrays = read_arrays(home)
             # immutable=1: no lock files beside it, so a read-only folder serves as well.
             self._database = sqlite3.connect(
                 f"{(home / 'chunks.sqlite').as_uri()}?mode=ro&immutable=1",
                 uri=True,
                 check_same_thread=False,
             )
-        except (ValueError, sqlite3.Error) as error:
+        except (ValueError, KeyError, TypeError, sqlite3.Error) as error:
             raise StoreError(
                 f"segment {entry.name} cannot be opened: {error}", hint="run: pincite doctor"
             ) from error
@@ -160,10 +59,20 @@ class Segment:
         try:
             with self._lock:
                 return self._database.execute(sql, values).fetchall()
+        except UnicodeEncodeError:  # half a character, which nothing in the index has
+            return self.select(sql, [_whole(value) for value in values])
         except sqlite3.DatabaseError as error:
             raise StoreError(
                 f"segment {self.entry.name} is damaged: {error}", hint="run: pincite doctor"
             ) from error
+
+    def of_document(self, columns: str, table: str, doc_id: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a table that belong to a live document, in the order written."""
+        if doc_id in self.dropped:
+            return []
+        order = "ordinal" if table == "chunks" else "rowid"
+        sql = f"SELECT {columns} FROM {table} WHERE doc_id = ? ORDER BY {order}"
+        return self.select(sql, (doc_id,))
 
     def document(self, doc_id: str) -> Document | None:
         """Return the document, or None where this segment does not hold it (any more)."""
@@ -193,18 +102,57 @@ class Segment:
         ids = (row[0] for row in self.select("SELECT id FROM documents ORDER BY id"))
         return [doc_id for doc_id in ids if doc_id not in self.dropped]
 
+    def links(self, doc_id: str) -> list[Link]:
+        """Return the edges that start in a document."""
+        rows = self.of_document("source, relation, target, start, end", "links", doc_id)
+        return [
+            Link(source, relation, target, Span(doc_id, start, end))
+            for source, relation, target, start, end in rows
+        ]
+
+    def findings(self, doc_id: str) -> list[Finding]:
+        """Return what the reader noticed about a document."""
+        rows = self.of_document("value", "findings", doc_id)
+        return [Finding(**json.loads(row[0])) for row in rows]
+
+    def boxes(self, doc_id: str) -> list[Box]:
+        """Return where a document's words stand on its pages."""
+        rows = self.of_document("start, end, page, x0, y0, x1, y1", "boxes", doc_id)
+        return [Box(*row) for row in rows]
+
+    def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
+        """Return what enrichment knows of these chunks."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.select(f"SELECT id, value FROM facts WHERE id IN ({marks})", ids)
+        return {chunk_id: _facts(json.loads(value)) for chunk_id, value in rows}
+
     def entries(self) -> Iterator[Entry]:
-        """Yield every live document with chunks and keys, for merging, in the order written."""
+        """Yield every live document with all that belongs to it, in the order written."""
         order = self.select("SELECT doc_id FROM chunks GROUP BY doc_id ORDER BY MIN(ordinal)")
         for (doc_id,) in order:
             document = self.document(doc_id)
-            if document is not None:
-                chunks = self.chunk_rows("WHERE doc_id = ? ORDER BY ordinal", (doc_id,))
-                keys = self.select(
-                    "SELECT k.key, k.id FROM keys k JOIN chunks c USING (id) WHERE c.doc_id = ?",
-                    (doc_id,),
-                )
-                yield Entry(document, [to_chunk(row, document.text) for row in chunks], keys)
+            if document is None:
+                continue
+            rows = self.of_document(_CHUNK_COLUMNS, "chunks", doc_id)
+            chunks = [to_chunk(row, document.text) for row in rows]
+            facts = self._facts_of(doc_id)
+            loaded = Loaded(
+                document,
+                chunks,
+                self.links(doc_id),
+                facts,
+                self.findings(doc_id),
+                self.boxes(doc_id),
+            )
+            keys = self.select(
+                "SELECT k.key, k.id FROM keys k JOIN chunks c USING (id) WHERE c.doc_id = ?",
+                (doc_id,),
+            )
+            yield Entry(loaded, keys)
+
+    def _facts_of(self, doc_id: str) -> dict[str, Facts]:
+        sql = "SELECT f.id, f.value FROM facts f JOIN chunks c USING (id) WHERE c.doc_id = ?"
+        return {name: _facts(json.loads(value)) for name, value in self.select(sql, (doc_id,))}
 
     def chunk_rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the raw columns of live chunks; ``where`` is our own SQL, never a user's."""
@@ -218,6 +166,36 @@ class Segment:
             marks = self.select("SELECT doc_id FROM chunks WHERE searched ORDER BY ordinal")
             live[:] = [doc_id not in self.dropped for (doc_id,) in marks]
         return live
+
+
+def read_arrays(home: Path) -> dict[str, Array]:
+    """Return the arrays of a segment's folder, mapped into memory, not read."""
+    layout = json.loads((home / "segment.json").read_bytes())["arrays"]
+    file = home / "arrays.bin"
+    if not file.stat().st_size:
+        whole: Array = np.zeros(0, dtype=np.uint8)
+    else:
+        # A plain array over the mapped memory: numpy's memmap class slows every slice.
+        whole = np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
+    arrays = {}
+    for name, where in layout.items():
+        dtype = np.dtype(where["dtype"])
+        size = dtype.itemsize * math.prod(where["shape"])
+        raw = whole[where["offset"] : where["offset"] + size]
+        arrays[name] = raw.view(dtype).reshape(where["shape"])
+    return arrays
+
+
+def _whole(value: Any) -> Any:
+    """Return a text with replacements for lone surrogates, any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _facts(value: dict[str, Any]) -> Facts:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
+    return Facts(**values)
 
 
 def to_chunk(row: Sequence[Any], text: str) -> Chunk:

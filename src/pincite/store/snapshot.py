@@ -100,7 +100,7 @@ class Snapshot:
             found.update((chunk.id, chunk) for chunk in self._load(f"WHERE id IN ({marks})", some))
         missing = [chunk_id for chunk_id in ids if chunk_id not in found]
         if missing:
-            raise StoreError(f"no chunk {missing[0]!r} in the index")
+            raise StoreError(f"no chunk {missing[0]!r} in the index", hint="run: pincite doctor")
         return [found[chunk_id] for chunk_id in ids]
 
     def children(self, chunk_id: str) -> list[Chunk]:

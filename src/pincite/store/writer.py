@@ -19,7 +19,7 @@ from pincite.store.manifest import (
     sweep,
     switch,
 )
-from pincite.store.segment import Array, Entry, write_segment
+from pincite.store.segment_files import Array, Entry, write_segment
 from pincite.store.snapshot import Snapshot
 
 

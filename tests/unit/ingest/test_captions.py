@@ -27,6 +27,7 @@ def only(text: str) -> tuple[str, str, str]:
         ("**Table 3.** Sizes.", "3", "Sizes"),
         ("**Table 1-1 Target Numbers**", "1-1", "Target Numbers"),
         ("TABLE 1 TO PARAGRAPH (F)(2)—SIZES", "1", "SIZES"),
+        ("Table 15-1 - Uniform Format", "15-1", "Uniform Format"),
         ("Table: Sizes", "", "Sizes"),
         ("SIZES OF WIRE (MM)", "", "SIZES OF WIRE (MM)"),
         ("**Sizes of wire**", "", "Sizes of wire"),

@@ -37,7 +37,8 @@ Doors shall be 2 m high.
 
 
 def chunks(text: str, **settings: object) -> list[Chunk]:
-    return parse(text.encode(), "code.md", replace(IngestSettings(), **settings))[1]  # type: ignore[arg-type]
+    given = replace(IngestSettings(), **settings)  # type: ignore[arg-type]
+    return list(parse(text.encode(), "code.md", given).chunks)
 
 
 def searched(text: str, **settings: object) -> dict[str, Chunk]:
@@ -95,14 +96,13 @@ def test_ids_do_not_depend_on_what_stands_before() -> None:
 def test_fixed_pieces_stay_on_their_page_and_under_the_limit() -> None:
     page = "A sentence of some words stands here. " * 60
     text = f"{page}\f{page}\fshort page"
-    document, found = parse(
-        text.encode(), "notes.txt", replace(IngestSettings(), chunking="fixed", max_tokens=200)
-    )
-    pieces = [chunk for chunk in found if chunk.searched]
+    settings = replace(IngestSettings(), chunking="fixed", max_tokens=200)
+    loaded = parse(text.encode(), "notes.txt", settings)
+    pieces = [chunk for chunk in loaded.chunks if chunk.searched]
     assert {chunk.page for chunk in pieces} == {1, 2, 3}
     assert pieces[0].locator == "p. 1 part 1" and pieces[-1].locator == "p. 3"
     assert all(estimated_tokens(chunk.text) <= 200 for chunk in pieces)
-    assert "".join(chunk.text for chunk in pieces) == document.text
+    assert "".join(chunk.text for chunk in pieces) == loaded.document.text
 
 
 def test_estimate_of_tokens_is_near_known_counts() -> None:

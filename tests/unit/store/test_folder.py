@@ -13,10 +13,10 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import LimitSettings, Settings, TokenSettings
-from pincite.core.types import Chunk, Document, Span
+from pincite.core.types import Chunk, Document, Loaded, Span
 from pincite.store.files import write_lock
 from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
-from pincite.store.segment import Entry
+from pincite.store.segment_files import Entry
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer
 
@@ -26,7 +26,7 @@ SHAPE = Settings().shape()
 def entry(doc_id: str, text: str = "some words", locator: str = "1.1") -> Entry:
     chunk_id = f"id-{doc_id}"
     chunk = Chunk(chunk_id, Span(doc_id, 0, len(text)), text, "section", locator, "", (), len(text))
-    return Entry(Document(doc_id, text), [chunk], [(locator, chunk_id)])
+    return Entry(Loaded(Document(doc_id, text), [chunk]), [(locator, chunk_id)])
 
 
 def commit(folder: Path, *entries: Entry, drop: str = "") -> None:
@@ -210,7 +210,7 @@ def test_how_large_a_file_may_be_does_not_shape_the_index(tmp_path: Path) -> Non
         assert writer.base.documents() == ["a"]
 
 
-@pytest.mark.parametrize("name", ["segment.json", "chunks.sqlite", "numbers.npy"])
+@pytest.mark.parametrize("name", ["segment.json", "chunks.sqlite", "arrays.bin"])
 def test_damage_is_found_by_size_or_checksum(tmp_path: Path, name: str) -> None:
     with Writer(tmp_path, SHAPE) as writer:
         added = writer.add([entry("a")], {"numbers": np.arange(1000)})

@@ -1,4 +1,4 @@
-"""JSON in S3's form: a list of ``{"text": ..., "page_idx": ...}``."""
+"""JSON: S3's list of pages, or a structured code as S0 has it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import SourceError
+from pincite.ingest.formats.json_code import is_code, read_code
 from pincite.ingest.parsed import Pages, Parsed, decode
 from pincite.ingest.tree import Block
 
 
 def read(data: bytes, name: str) -> Parsed:
-    """Return the document with one block a page."""
+    """Return the document that the JSON holds, or one error that says which kinds there are."""
+    text = decode(data, name)
     try:
-        items = json.loads(decode(data, name))
-        entries = [(int(item["page_idx"]), _text_of(item)) for item in items]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        value = json.loads(text)
+        if is_code(value):
+            return read_code(value, name)
+        return _pages([(int(item["page_idx"]), _text_of(item)) for item in value], name)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SourceError(
-            f'{name} is not a list of {{"text": ..., "page_idx": ...}}: {error}',
+            f'{name} is neither a list of {{"text": ..., "page_idx": ...}} nor a code with '
+            f'"chapters", "articles" or "sections": {error!r:.200}',
             hint="see docs/formats.md",
         ) from error
+
+
+def _pages(entries: list[tuple[int, str]], name: str) -> Parsed:
+    """Return pages as a document, one block a page."""
     starts, labels, parts, at = [], [], [], 0
     for page, words in entries:
         starts.append(at)

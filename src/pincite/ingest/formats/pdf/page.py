@@ -7,25 +7,26 @@ of the visible page box: x grows to the right, y grows downwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A run of characters without a space between them."""
+class Word(NamedTuple):
+    """A run of characters without a space between them; a tuple, for a page has many."""
 
     text: str
     x0: float
-    y0: float  # top
+    y0: float  # top of the font's box, not of the ink: the same for all words of a line
     x1: float
-    y1: float  # bottom
+    y1: float  # bottom of the font's box
     size: float  # of the font, in points as seen
     bold: bool = False
     italic: bool = False
     mono: bool = False
-    upright: bool = True  # False: written vertically or at an angle
-    raised: bool = False  # a superscript such as a footnote mark
-    order: int = 0  # number of its first character in the page's content
+    base: float = 0.0  # y of the baseline
+    angle: int = 0  # in which the text runs, in degrees clockwise: 0 is upright, 90 downwards
+    raised: int = 0  # 1: a superscript such as a footnote mark, -1: a subscript
+    glued: bool = False  # no space between it and the word before ("1" in "mark¹")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,3 @@ class FoundTable:
     y1: float
     rows: Sequence[Sequence[str]]
     header_rows: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page's visible words in the order of its content, and what was left out."""
-
-    number: int  # in the file, from 1
-    width: float
-    height: float
-    words: Sequence[Word] = field(default=())
-    hidden: Sequence[str] = field(default=())  # words that no reader would see
-    is_scan: bool = False

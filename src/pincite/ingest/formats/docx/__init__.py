@@ -1,0 +1,1 @@
+"""DOCX: what Word shows, with the numbers that it computes."""

@@ -1,0 +1,208 @@
+"""From pdfium's characters to words, in the order of the page's content."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as c
+
+from pincite.ingest.formats.pdf.page import Word
+from pincite.ingest.formats.pdf.style import Hidden, Style, Styles
+
+MOST_CHARACTERS = 200_000  # of one page; a page of small print has 10,000
+
+# pdfium writes U+FFFE (U+0002 when asked one by one) for a hyphen at the end of a line and lets
+# the next line follow at once.
+_HYPHEN = "\ufffe\x02"
+_WORD = re.compile(rf"[^\s\x00{_HYPHEN}]+[{_HYPHEN}]?|[{_HYPHEN}]")
+_PLAIN = str.maketrans(
+    {
+        **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
+        **dict.fromkeys(_HYPHEN, "-"),
+        **{"\u00a0": " ", "\u200b": "", "\ufeff": ""},
+        **{chr(code): "" for code in (*range(32), 127)},
+    }
+)
+
+Place = Callable[[float, float], tuple[float, float]]
+
+
+class Unseen(NamedTuple):
+    """A word that readers may not see, and why."""
+
+    word: Word
+    why: Hidden
+    position: int  # among the words: where it would stand
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The page's size as seen and how points of the file are placed in it."""
+
+    width: float
+    height: float
+    rotation: int
+    place: Place
+
+
+def frame_of(page: pdfium.PdfPage) -> Frame:
+    """Return the visible frame of a page, with its rotation."""
+    box = c.FS_RECTF()
+    if not c.FPDF_GetPageBoundingBox(page.raw, box):
+        box = c.FS_RECTF(0.0, 792.0, 612.0, 0.0)
+    left, right = sorted((box.left, box.right))
+    bottom, top = sorted((box.bottom, box.top))
+    rotation = c.FPDFPage_GetRotation(page.raw) % 4
+    places: tuple[Place, ...] = (
+        lambda x, y: (x - left, top - y),
+        lambda x, y: (y - bottom, x - left),
+        lambda x, y: (right - x, y - bottom),
+        lambda x, y: (top - y, right - x),
+    )
+    width, height = right - left, top - bottom
+    if rotation % 2:
+        width, height = height, width
+    return Frame(max(width, 1.0), max(height, 1.0), rotation * 90, places[rotation])
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """The words of a page in the order of its content, and what was left out."""
+
+    words: list[Word]
+    unseen: list[Unseen]
+    left_out: int  # characters beyond the limit
+
+
+def words_of(textpage: pdfium.PdfTextPage, frame: Frame) -> Characters:
+    """Return the page's words, those that can be seen apart from those that cannot."""
+    raw = textpage.raw
+    count = max(0, c.FPDFText_CountChars(raw))
+    kept = min(count, MOST_CHARACTERS)
+    reader = _Reader(raw, frame)
+    for match in _WORD.finditer(_text(raw, kept)):
+        reader.add(match.group(), match.start())
+    return Characters(reader.words, reader.unseen, count - kept)
+
+
+def _text(raw: object, count: int) -> str:
+    """Return one code point for each of pdfium's characters."""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = c.FPDFText_GetText(raw, 0, count, buffer)
+    text = bytes(buffer)[: 2 * count].decode("utf-16-le", "replace")
+    # Characters without a code or beyond U+FFFF shift the bulk answer against the indices.
+    if written - 1 == count == len(text) and "\ufffd" not in text:
+        return text
+    codes = (c.FPDFText_GetUnicode(raw, index) for index in range(count))
+    return "".join(chr(code) if 0 < code < 0xD800 or code > 0xDFFF else "\0" for code in codes)
+
+
+Span = tuple[float, float, float, float]
+
+
+class _Reader:
+    """Makes words of the characters of one page. This is the reader's innermost loop."""
+
+    def __init__(self, raw: object, frame: Frame) -> None:
+        self.words: list[Word] = []
+        self.unseen: list[Unseen] = []
+        self._raw = raw
+        self._frame = frame
+        self._place = frame.place
+        self._styles = Styles(raw, frame.rotation)
+        self._box = c.FS_RECTF()
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+
+    def add(self, text: str, start: int) -> None:
+        """Take a word, in pieces where a part of it is raised or lowered."""
+        x0, top, x1, bottom = self._span(start)
+        style = self._styles.at(start)
+        if style.angle:
+            return self._add_turned(text, start, style)
+        base = self._base(start)
+        if len(text) > 1:
+            end = start + len(text) - 1
+            left, last_top, right, last_bottom = self._span(end)
+            if last_top != top or last_bottom != bottom:
+                last_style = self._styles.at(end)
+                is_level = abs(self._base(end) - base) < 0.08 * style.size
+                if not is_level or last_style.hidden != style.hidden:
+                    return self._add_mixed(text, start)
+            x0, x1 = min(x0, left), max(x1, right)
+        self._add_upright(text, (x0, x1), base, style)
+
+    def _span(self, index: int) -> Span:
+        """Return a character's advance box as seen."""
+        box = self._box
+        c.FPDFText_GetLooseCharBox(self._raw, index, box)
+        x0, y0 = self._place(box.left, box.top)
+        x1, y1 = self._place(box.right, box.bottom)
+        return (x0, y0, x1, y1) if x0 <= x1 and y0 <= y1 else _sorted(x0, y0, x1, y1)
+
+    def _base(self, index: int) -> float:
+        c.FPDFText_GetCharOrigin(self._raw, index, self._x, self._y)
+        return self._place(self._x.value, self._y.value)[1]
+
+    def _add_upright(
+        self, text: str, sides: tuple[float, float], base: float, style: Style, raised: int = 0
+    ) -> None:
+        size, (bold, italic, mono) = style.size, style.face
+        if not text.isascii() or "\x02" in text:
+            text = text.translate(_PLAIN)
+        # Fonts lie about ascent and descent; these shares of the size fit nearly all of them.
+        y0, y1 = base - 0.78 * size, base + 0.22 * size
+        x0, x1 = sides
+        self._take(Word(text, x0, y0, x1, y1, size, bold, italic, mono, base, 0, raised), style)
+
+    def _add_turned(self, text: str, start: int, style: Style) -> None:
+        spans = [self._span(start + offset) for offset in range(len(text))]
+        x0, y0 = min(span[0] for span in spans), min(span[1] for span in spans)
+        x1, y1 = max(span[2] for span in spans), max(span[3] for span in spans)
+        text = text.translate(_PLAIN)
+        word = Word(text, x0, y0, x1, y1, style.size, *style.face, base=y1, angle=style.angle)
+        self._take(word, style)
+
+    def _add_mixed(self, text: str, start: int) -> None:
+        """Take the pieces of a word whose characters do not all stand on one line."""
+        pieces: list[tuple[str, float, float, float, Style]] = []
+        for offset, character in enumerate(text):
+            index = start + offset
+            x0, _, x1, _ = self._span(index)
+            base, style = self._base(index), self._styles.at(index)
+            if pieces:
+                before, left, right, line, look = pieces[-1]
+                if abs(line - base) < 0.08 * look.size and style.hidden == look.hidden:
+                    bigger = look if look.size >= style.size else style
+                    sides = (min(left, x0), max(right, x1))
+                    pieces[-1] = (before + character, *sides, line, bigger)
+                    continue
+            pieces.append((character, x0, x1, base, style))
+        body = max(pieces, key=lambda piece: piece[4].size)
+        for position, (piece, x0, x1, base, style) in enumerate(pieces):
+            raised = 0 if style.size >= 0.9 * body[4].size else 1 if base < body[3] else -1
+            count = len(self.words)
+            self._add_upright(piece, (x0, x1), base, style, raised)
+            if position and len(self.words) > count:
+                self.words[-1] = self.words[-1]._replace(glued=True)
+
+    def _take(self, word: Word, style: Style) -> None:
+        frame = self._frame
+        if not word.text:
+            return
+        is_inside = (
+            word.x1 >= 0 and word.x0 <= frame.width and word.y1 >= 0 and word.y0 <= frame.height
+        )
+        if is_inside and not style.hidden:
+            self.words.append(word)
+        else:
+            why = style.hidden if is_inside else "off page"
+            self.unseen.append(Unseen(word, why, len(self.words)))
+
+
+def _sorted(x0: float, y0: float, x1: float, y1: float) -> Span:
+    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)

@@ -1,0 +1,102 @@
+"""What stands on every page and belongs to none: running heads, feet and page numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from pincite.ingest.formats.pdf.lines import Line
+
+_MARGIN = 0.13  # share of the page at its top and bottom where furniture stands
+_FEWEST_PAGES = 3
+_USUAL = 0.2  # of the pages have something at a height: whatever stands there is furniture
+_HEIGHT = 0.006  # share of the page that two lines at one height may differ
+_NUMBERS = re.compile(r"\d+")
+_ROMAN = re.compile(r"(?<![^\W_])[ivxlc]{1,7}(?![^\W_])")
+
+
+def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Return the pages without what is repeated at one height on three pages or more.
+
+    Numbers do not count as a difference. Where many pages have something at a height, a line
+    that stands alone there is furniture too: the running head of a chapter of two pages.
+    """
+    at: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for number, lines in enumerate(pages):
+        for line in lines:
+            if _in_margin(line):
+                at[_skeleton(line.text)].append((_height(line), number))
+    repeated = {key: _levels(places) for key, places in at.items() if len(places) > 2}
+    usual = _usual(repeated, at, len(pages))
+    kept = [
+        [line for line in lines if not _is_furniture(line, lines, repeated, usual)]
+        for lines in pages
+    ]
+    # Pages of nothing but repeated lines are forms or tests, and their lines are the text.
+    return kept if any(kept) else [list(lines) for lines in pages]
+
+
+def _in_margin(line: Line) -> bool:
+    if line.table or not line.text:
+        return False
+    x0, y0, x1, y1 = line.box
+    if line.turned:
+        return x1 < _MARGIN or x0 > 1 - _MARGIN
+    return y1 < _MARGIN or y0 > 1 - _MARGIN
+
+
+def _height(line: Line) -> float:
+    return line.box[0] if line.turned else line.box[1]
+
+
+def _skeleton(text: str) -> str:
+    text = _NUMBERS.sub("#", text.casefold())
+    return _ROMAN.sub("#", text) if len(text) < 8 else text
+
+
+def _levels(places: Sequence[tuple[float, int]]) -> list[float]:
+    """Return the heights at which enough different pages have the line."""
+    levels: list[float] = []
+    run: list[tuple[float, int]] = []
+    for place in [*sorted(places), (9.0, -1)]:
+        if run and place[0] - run[-1][0] > _HEIGHT:
+            if len({number for _, number in run}) >= _FEWEST_PAGES:
+                levels.append(run[len(run) // 2][0])
+            run = []
+        run.append(place)
+    return levels
+
+
+def _usual(
+    repeated: dict[str, list[float]], at: dict[str, list[tuple[float, int]]], pages: int
+) -> list[float]:
+    """Return the heights at which a good share of all pages has furniture."""
+    counts: Counter[int] = Counter()
+    for key, levels in repeated.items():
+        for height, _ in at[key]:
+            if _near(height, levels):
+                counts[round(height / _HEIGHT)] += 1
+    least = max(_FEWEST_PAGES, _USUAL * pages)
+    return [bucket * _HEIGHT for bucket, count in counts.items() if count >= least]
+
+
+def _near(height: float, levels: Iterable[float]) -> bool:
+    return any(abs(height - level) <= _HEIGHT for level in levels)
+
+
+def _is_furniture(
+    line: Line, lines: Sequence[Line], repeated: dict[str, list[float]], usual: Sequence[float]
+) -> bool:
+    if not _in_margin(line):
+        return False
+    if _near(_height(line), repeated.get(_skeleton(line.text), ())):
+        return True
+    if line.turned or not _near(_height(line), usual):
+        return False
+    y0, y1 = line.box[1], line.box[3]
+    others = [other.box for other in lines if other is not line and not other.turned]
+    is_outermost = all(box[1] > y0 - _HEIGHT for box in others) or all(
+        box[3] < y1 + _HEIGHT for box in others
+    )
+    return is_outermost and len(line.text) < 120

@@ -1,0 +1,146 @@
+"""Which lines are headings: the bookmarks say it first, type and numbering second."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz
+
+from pincite.ingest.formats.pdf.contents import is_entry
+from pincite.ingest.formats.pdf.lines import Line, split_lead
+
+_LONGEST = 4  # lines of one heading
+_FOOTNOTE_MARK = re.compile("[⁰¹²³⁴-⁹]+$")
+_NOT_WORDS = re.compile(r"[\W_]+")
+_KEYWORD = (
+    r"chapter|chapitre|capitolo|kapitel|appendix|appendice|annexe?|allegato|part|partie|parte|title"
+    r"|section|sezione|article|articolo|subpart|schedule|rule|book"
+)
+_LABEL = re.compile(rf"(?:{_KEYWORD})?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
+_ALONE = re.compile(rf"(?:{_KEYWORD}) (?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z])[.:]?", re.IGNORECASE)
+_ALIKE = 82.0  # how similar title and line must be where no line is equal, out of 100
+_NEAR = 0.12  # share of the page between a bookmark's target and its line
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bookmark with its place in shares of the page."""
+
+    title: str
+    level: int
+    y: float | None
+
+
+def mark_bookmarked(
+    pages: Sequence[list[Line]], targets: dict[int, list[Target]]
+) -> None:
+    """Mark the lines that bookmarks name as headings; a bold beginning becomes a line."""
+    group = 0
+    for number in sorted(targets):
+        for target in targets[number]:
+            group += 1
+            if not _mark(pages, number, target, group):
+                _mark_lead(pages[number], target, group)
+
+
+def _mark_lead(lines: list[Line], target: Target, group: int) -> None:
+    wanted = _bare(target.title)
+    for place, line in enumerate(lines):
+        if not line.lead or not _is_free(line):
+            continue
+        for end in (line.lead, len(target.title)):
+            if end > line.lead or not _is_same(_bare(line.text[:end]), wanted):
+                continue
+            head, rest = split_lead(line, end)
+            head.heading, head.heading_group = min(target.level, 6), group
+            lines[place : place + 1] = [head, rest]
+            return
+
+
+def _mark(pages: Sequence[Sequence[Line]], number: int, target: Target, group: int) -> bool:
+    for page, y in ((number, target.y), (number + 1, None), (number - 1, None)):
+        if not 0 <= page < len(pages):
+            continue
+        lines = pages[page]
+        if span := _equal(lines, target, y) or (page == number and _similar(lines, target)):
+            first, last = span
+            if first and _ALONE.fullmatch(lines[first - 1].text) and _is_free(lines[first - 1]):
+                first -= 1
+            for line in lines[first:last]:
+                line.heading, line.heading_group = min(target.level, 6), group
+            return True
+    return False
+
+
+def _is_free(line: Line) -> bool:
+    return not line.heading and not line.table and not is_entry(line.text)
+
+
+def _equal(
+    lines: Sequence[Line], target: Target, y: float | None
+) -> tuple[int, int] | None:
+    """Return the lines whose words are the title's, with or without a label."""
+    wanted = _bare(target.title)
+    if not wanted:
+        return None
+    fits: list[tuple[float, int, int]] = []
+    for first, line in enumerate(lines):
+        words = ""
+        for last in range(first, min(first + _LONGEST, len(lines))):
+            if not _is_free(lines[last]):
+                break
+            words += _bare(lines[last].text)
+            if len(words) > len(wanted) + 24:
+                break
+            if _is_same(words, wanted):
+                distance = abs(line.box[1] - y) if y is not None else 0.0
+                fits.append((distance - 0.01 * line.size, first, last + 1))
+                break
+    return min(fits)[1:] if fits else None
+
+
+def _is_same(words: str, wanted: str) -> bool:
+    if words == wanted:
+        return True
+    longer, shorter = (words, wanted) if len(words) > len(wanted) else (wanted, words)
+    if len(shorter) < 2 or not longer.endswith(shorter):
+        return False
+    return _LABEL.fullmatch(longer[: len(longer) - len(shorter)]) is not None
+
+
+def _similar(lines: Sequence[Line], target: Target) -> tuple[int, int] | None:
+    """Return the one or two lines near the target that are most like the title."""
+    if target.y is None:
+        return None
+    wanted = _bare(target.title)
+    best, span = _ALIKE, None
+    for first, line in enumerate(lines):
+        if not -0.03 <= line.box[1] - target.y <= _NEAR:
+            continue
+        words = ""
+        for last in range(first, min(first + 2, len(lines))):
+            if not _is_free(lines[last]):
+                break
+            words += _bare(lines[last].text)
+            if (score := fuzz.ratio(words, wanted)) > best:
+                best, span = score, (first, last + 1)
+    return span
+
+
+def _bare(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", _FOOTNOTE_MARK.sub("", text))
+    return _NOT_WORDS.sub("", plain.casefold())
+
+
+def styles_of(pages: Iterable[Sequence[Line]]) -> dict[tuple[float, bool], int]:
+    """Return the level of each style (size, bold) in which bookmarked headings are set."""
+    levels: defaultdict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
+    for lines in pages:
+        for line in lines:
+            if line.heading:
+                levels[line.size, line.bold][line.heading] += 1
+    return {style: found.most_common(1)[0][0] for style, found in levels.items()}

@@ -1,0 +1,196 @@
+"""The reading order of a page: columns from left to right, broken by what spans them.
+
+A gutter is a vertical strip that little text crosses. What crosses it (a title over two columns, a
+wide table) ends the columns above it; below, they begin anew. Columns are cut again in the same
+way, so two gutters make three columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from pincite.ingest.formats.pdf.lines import Line, Piece, line_of, pieces_of, rows_of, table_piece
+from pincite.ingest.formats.pdf.page import FoundTable, Word
+
+_BIN = 2.0  # points
+_DEEPEST = 4  # cuts within cuts: newspapers have five columns, hostile pages more
+_FEWEST_ROWS = 4
+_FEWEST_CHARACTERS = 14  # in a line of a column; cells of a table are shorter
+_SLACK = 1.5  # points by which a line may reach into the gutter
+
+
+def page_lines(
+    words: Sequence[Word],
+    tables: Sequence[FoundTable],
+    *,
+    page: int,
+    width: float,
+    height: float,
+) -> list[Line]:
+    """Return the lines of a page in reading order; text that runs sideways comes last."""
+    lines: list[Line] = []
+    angles = sorted({word.angle for word in words} | {0})
+    for angle in angles:
+        turned = [_upright(word, width, height) for word in words if word.angle == angle]
+        pieces = pieces_of(turned) + ([] if angle else [table_piece(table) for table in tables])
+        if not pieces:
+            continue
+        for column, rows in enumerate(_columns(pieces, 0)):
+            lines.extend(_column_lines(rows, page, column, angle, (width, height)))
+    return lines
+
+
+def _column_lines(
+    rows: Sequence[Sequence[Piece]],
+    page: int,
+    column: int,
+    angle: int,
+    size: tuple[float, float],
+) -> list[Line]:
+    lines = [line_of(row, page) for row in rows]
+    if not lines:
+        return []
+    left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
+    for line in lines:
+        line.left, line.right, line.column = left, right, column
+        line.turned = angle != 0
+        line.box = _seen_box(line.box, angle, size)
+    return lines
+
+
+def _upright(word: Word, width: float, height: float) -> Word:
+    """Return the word where it would stand if the page were turned to read it."""
+    if word.angle == 0:
+        return word
+    x0, y0, x1, y1 = word.x0, word.y0, word.x1, word.y1
+    if word.angle == 90:
+        x0, y0, x1, y1 = y0, width - x1, y1, width - x0
+    elif word.angle == 180:
+        x0, y0, x1, y1 = width - x1, height - y1, width - x0, height - y0
+    else:
+        x0, y0, x1, y1 = height - y1, x0, height - y0, x1
+    return word._replace(x0=x0, y0=y0, x1=x1, y1=y1, base=y1 - 0.22 * word.size)
+
+
+def _seen_box(
+    box: tuple[float, float, float, float], angle: int, size: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """Return the box in shares of the page as it is seen."""
+    x0, y0, x1, y1 = box
+    width, height = size
+    if angle == 90:
+        x0, y0, x1, y1 = width - y1, x0, width - y0, x1
+    elif angle == 180:
+        x0, y0, x1, y1 = width - x1, height - y1, width - x0, height - y0
+    elif angle == 270:
+        x0, y0, x1, y1 = y0, height - x1, y1, height - x0
+    shares = (x0 / width, y0 / height, x1 / width, y1 / height)
+    a, b, c, d = (round(min(max(share, 0.0), 1.0), 4) for share in shares)
+    return a, b, c, d
+
+
+def _columns(pieces: Sequence[Piece], depth: int) -> list[list[list[Piece]]]:
+    """Return columns in reading order, each as its rows."""
+    if depth < _DEEPEST and len(pieces) >= 2 * _FEWEST_ROWS:
+        for gutter in _gutters(pieces):
+            bands = _bands(pieces, gutter)
+            if any(_is_columnar(left, right) for left, right, _ in bands):
+                return _cut(bands, depth)
+    return [rows_of(pieces)]
+
+
+def _cut(
+    bands: Sequence[tuple[list[Piece], list[Piece], list[Piece]]], depth: int
+) -> list[list[list[Piece]]]:
+    columns: list[list[list[Piece]]] = []
+    alone: list[Piece] = []  # what spans the gutter, and bands with words on one side only
+    for left, right, spanning in bands:
+        if left and right:
+            if alone:
+                columns.append(rows_of(alone))
+            columns += _columns(left, depth + 1) + _columns(right, depth + 1)
+            alone = []
+        else:
+            alone += left + right
+        alone += spanning
+    return columns + ([rows_of(alone)] if alone else [])
+
+
+def _gutters(pieces: Sequence[Piece]) -> list[float]:
+    """Return places that less text covers than what stands beside them, the clearest first."""
+    start = min(piece.x0 for piece in pieces)
+    bins = int((max(piece.x1 for piece in pieces) - start) / _BIN) + 2
+    if bins < 8 or bins > 20_000:
+        return []
+    steps = [0.0] * (bins + 1)
+    for piece in pieces:
+        height = piece.y1 - piece.y0
+        steps[int((piece.x0 - start) / _BIN)] += height
+        steps[int((piece.x1 - start) / _BIN) + 1] -= height
+    covered: list[float] = []
+    level = 0.0
+    for step in steps[:-1]:
+        level += step
+        covered.append(level)
+    return [start + _BIN * (place + 0.5) for place in _valleys(covered)]
+
+
+def _valleys(covered: Sequence[float]) -> list[float]:
+    """Return the middles of the deepest valleys of a profile."""
+    size = len(covered)
+    before, after = [0.0] * size, [0.0] * size
+    for place in range(1, size):
+        before[place] = max(before[place - 1], covered[place - 1])
+        after[size - 1 - place] = max(after[size - place], covered[size - place])
+    found: list[tuple[float, float]] = []
+    place = 0
+    while place < size:
+        depth = covered[place]
+        end = place
+        while end + 1 < size and covered[end + 1] == depth:
+            end += 1
+        rim = min(before[place], after[end])
+        if 0 < rim and depth < 0.8 * rim:
+            found.append((depth / rim, (place + end) / 2))
+        place = end + 1
+    return [middle for _, middle in sorted(found)[:3]]
+
+
+def _bands(
+    pieces: Sequence[Piece], gutter: float
+) -> list[tuple[list[Piece], list[Piece], list[Piece]]]:
+    """Return stretches from top to bottom: what is left and right, and what spans below them."""
+    bands: list[tuple[list[Piece], list[Piece], list[Piece]]] = [([], [], [])]
+    across = [p for p in pieces if p.x0 < gutter - _SLACK and p.x1 > gutter + _SLACK]
+    rows = {round(p.base) for p in across if not p.table}
+    spans = {id(p) for p in across}
+    for piece in sorted(pieces, key=lambda p: p.y1 if p.table else p.base):
+        left, right, spanning = bands[-1]
+        # What stands beside a spanning piece is of the same line: "2.1" before a title.
+        if id(piece) in spans or not rows.isdisjoint(range(round(piece.base) - 1, round(piece.base) + 2)):
+            spanning.append(piece)
+            continue
+        if spanning:
+            bands.append(([], [], []))
+            left, right, spanning = bands[-1]
+        (left if (piece.x0 + piece.x1) / 2 < gutter else right).append(piece)
+    return bands
+
+
+def _is_columnar(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
+    """Return whether both sides hold running text: enough lines that fill their column."""
+    return all(_is_prose(side) for side in (left, right))
+
+
+def _is_prose(pieces: Sequence[Piece]) -> bool:
+    texts = [piece for piece in pieces if not piece.table]
+    if len(texts) < _FEWEST_ROWS:
+        return False
+    width = max(p.x1 for p in texts) - min(p.x0 for p in texts)
+    rows = rows_of(texts)
+    if len(rows) < _FEWEST_ROWS:
+        return False
+    filled = median(sum(p.x1 - p.x0 for p in row) for row in rows)
+    characters = median(sum(len(word.text) for p in row for word in p.words) for row in rows)
+    return filled >= 0.45 * width and characters >= _FEWEST_CHARACTERS

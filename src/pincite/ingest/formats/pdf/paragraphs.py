@@ -1,0 +1,231 @@
+"""From lines to paragraphs: where a line goes on and where something new begins."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from pincite.ingest.formats.pdf.lines import Line
+
+ParagraphKind = Literal["text", "heading", "code", "contents", "table", "footnote"]
+
+BULLET = re.compile(r"(?:[•●▪■◦○‣⁃∙·➢►✓❖]|[–—*-](?=\s+\S))\s*")
+_ITEM = re.compile(
+    r"(?:\((?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,6}|[A-Z]{2})\)|(?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,5})[.)]"
+    r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+)(?=\s|\()"
+)
+_CAPTION = re.compile(r"(?i:table|figure|fig\.|tableau|tabella|figura) [0-9A-Z][0-9.A-Z-]*\b")
+_ENDED = re.compile(r"[.!?:;…][)\]”’\"'»*]*[⁰¹²³⁴-⁹]*$")
+_LIST_GOES_ON = re.compile(r"(?:[.:;,—–]|[;,] (?:and|or|e|o|et|ou))[⁰¹²³⁴-⁹]*$")
+_SMALL = 0.93  # of the body's size: footnotes
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """Lines that belong together."""
+
+    kind: ParagraphKind
+    lines: list[Line] = field(default_factory=list)
+    level: int = 0
+
+    @property
+    def text(self) -> str:
+        """The words of all lines, without care for hyphens."""
+        return " ".join(line.text for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is usual in a document."""
+
+    body: float  # the size of most characters
+    pitches: dict[float, float]  # from one line to the next, for each size
+
+    def pitch(self, size: float) -> float:
+        """Return the usual distance of two baselines."""
+        return self.pitches.get(round(size), 1.2 * size)
+
+
+def measure(pages: Iterable[Sequence[Line]]) -> Measure:
+    """Return what is usual in these pages."""
+    sizes: Counter[float] = Counter()
+    steps: defaultdict[float, Counter[float]] = defaultdict(Counter)
+    for lines in pages:
+        for line in lines:
+            sizes[line.size] += len(line.text)
+        for before, line in pairwise(lines):
+            step = line.base - before.base
+            if before.size == line.size and 0.8 * line.size < step < 3 * line.size:
+                steps[round(line.size)][round(step * 2) / 2] += 1
+    body = sizes.most_common(1)[0][0] if sizes else 10.0
+    return Measure(body, {size: found.most_common(1)[0][0] for size, found in steps.items()})
+
+
+def set_edges(lines: Sequence[Line]) -> None:
+    """Give the lines of a page the edges of their columns, furniture being gone."""
+    columns: defaultdict[tuple[bool, int], list[Line]] = defaultdict(list)
+    for line in lines:
+        columns[line.turned, line.column].append(line)
+    for members in columns.values():
+        texts = [line for line in members if not line.table] or members
+        ends = sorted(line.x1 for line in texts)
+        # A line in twenty may stick out: code that did not fit.
+        right = ends[-1 - len(ends) // 20]
+        left = min(line.x0 for line in texts)
+        for line in members:
+            line.left, line.right = left, right
+
+
+class Paragraphs:
+    """Takes lines in reading order and groups them."""
+
+    def __init__(self, usual: Measure) -> None:
+        self.found: list[Paragraph] = []
+        self._usual = usual
+
+    def add_page(self, lines: Sequence[Line], contents: range) -> None:
+        """Take the lines of one page, of which some are a table of contents."""
+        for place, line in enumerate(lines):
+            after = lines[place + 1] if place + 1 < len(lines) else None
+            self._add(line, after, is_contents=place in contents)
+
+    def _add(self, line: Line, after: Line | None, *, is_contents: bool) -> None:
+        kind = self._kind(line, is_contents=is_contents)
+        open_one = self.found[-1] if self.found else None
+        if open_one and _same_column(open_one.lines[-1], line):
+            if kind == "code" and open_one.kind == "text" and self._is_inline(open_one, line):
+                kind = "text"
+            goes_on = kind == open_one.kind and self._goes_on(open_one, line, after)
+            if open_one.kind == "footnote" and kind == "text" and line.size < self._small:
+                goes_on, kind = self._goes_on(open_one, line, after), "footnote"
+        else:
+            open_one = self._unfinished()
+            goes_on = open_one is not None and self._crosses(open_one, kind, line)
+        if goes_on and open_one:
+            open_one.lines.append(line)
+        else:
+            self.found.append(Paragraph(kind, [line], line.heading))
+
+    @property
+    def _small(self) -> float:
+        return _SMALL * self._usual.body
+
+    def _kind(self, line: Line, *, is_contents: bool) -> ParagraphKind:
+        if line.table:
+            return "table"
+        if line.heading:
+            return "heading"
+        if is_contents:
+            return "contents"
+        if line.mono and not BULLET.match(line.text):
+            return "code"
+        if line.marked and line.size < self._small and line.box[1] > 0.3:
+            return "footnote"
+        return "text"
+
+    def _is_inline(self, before: Paragraph, line: Line) -> bool:
+        """Return whether a line in typewriter type is the middle of a sentence, not an example."""
+        last = before.lines[-1]
+        is_level = abs(line.x0 - last.x0) < 0.5 * line.size
+        is_full = last.right - last.x1 < 0.05 * (last.right - last.left)
+        return is_level and is_full and not _ENDED.search(last.text)
+
+    def _unfinished(self) -> Paragraph | None:
+        """Return the last paragraph before the footnotes, which come behind it."""
+        for paragraph in reversed(self.found[-30:]):
+            if paragraph.kind != "footnote":
+                return paragraph
+        return None
+
+    def _crosses(self, before: Paragraph, kind: ParagraphKind, line: Line) -> bool:
+        """Return whether a paragraph goes on in the next column or on the next page."""
+        last = before.lines[-1]
+        if before.kind != kind or kind in ("table", "heading", "contents", "footnote"):
+            return False
+        if kind == "code":
+            return line.page - last.page <= 1
+        if abs(last.size - line.size) > 0.06 * last.size or line.turned != last.turned:
+            return False
+        if line.page - last.page > 1 or begins_item(line.text) or _ENDED.search(last.text):
+            return False
+        if last.text.endswith("-") or line.text[:1].islower():
+            return True
+        return not self._is_short(last, line) and line.x0 - line.left < 0.5 * line.size
+
+    def _goes_on(self, paragraph: Paragraph, line: Line, after: Line | None) -> bool:
+        last = paragraph.lines[-1]
+        if paragraph.kind == "heading":
+            return line.heading_group == last.heading_group
+        if paragraph.kind in ("code", "contents"):
+            return line.base > last.base
+        if paragraph.kind == "table" or line.turned != last.turned:
+            return False
+        step = line.base - last.base
+        if not 0 < step <= 1.3 * self._usual.pitch(line.size):
+            return False
+        if abs(last.size - line.size) > 0.12 * line.size:
+            return False
+        if last.bold != line.bold and self._is_short(last, line):
+            return False
+        return not self._starts(paragraph, line, after)
+
+    def _starts(self, paragraph: Paragraph, line: Line, after: Line | None) -> bool:
+        """Return whether a line right below another begins a paragraph of its own."""
+        last = paragraph.lines[-1]
+        is_short = self._is_short(last, line)
+        indent = line.x0 - last.x0
+        is_level = abs(indent) < 0.8 * line.size
+        if BULLET.match(line.text):
+            return True
+        if begins_item(line.text) and (
+            is_short or not is_level or _LIST_GOES_ON.search(last.text) is not None
+        ):
+            return True
+        if is_short or (line.marked and line.size < self._small):
+            return True
+        is_first = len(paragraph.lines) == 1
+        if is_level:
+            return is_first and _is_indented(line, after) and _ENDED.search(last.text) is not None
+        if _is_mid_sentence(last, line):
+            return False
+        if indent < 0:  # back from an indented first line, or on to the next hanging entry
+            return not is_first
+        if not is_first:
+            return True
+        return not (_hangs(last, line, after) or begins_item(last.text) or BULLET.match(last.text))
+
+    @staticmethod
+    def _is_short(last: Line, line: Line) -> bool:
+        """Return whether the line ended although the next word would have fitted."""
+        left = last.right - last.x1
+        return left > line.first_width + 0.6 * last.size + 0.015 * (last.right - last.left)
+
+
+def _hangs(last: Line, line: Line, after: Line | None) -> bool:
+    """Return whether an indented line below a first line goes on with it."""
+    return after is None or after.x0 > line.x0 - 0.4 * line.size or last.gap > 1.2
+
+
+def _is_mid_sentence(last: Line, line: Line) -> bool:
+    return line.text[:1].islower() and not _ENDED.search(last.text)
+
+
+def _is_indented(line: Line, after: Line | None) -> bool:
+    """Return whether a line is indented and the next one is not: a paragraph begins."""
+    if after is None or line.x0 - line.left < 0.8 * line.size:
+        return False
+    return after.x0 < line.x0 - 0.8 * line.size
+
+
+def begins_item(text: str) -> bool:
+    """Return whether a line begins with a label or a caption's number."""
+    return bool(_ITEM.match(text) or _CAPTION.match(text))
+
+
+def _same_column(last: Line, line: Line) -> bool:
+    return last.page == line.page and last.column == line.column and last.turned == line.turned
+

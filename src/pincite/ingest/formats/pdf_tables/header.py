@@ -1,0 +1,32 @@
+"""How many rows at the top of a table are its head."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pincite.ingest.formats.pdf_tables.geometry import Cell
+from pincite.ingest.formats.pdf_tables.textlines import is_number, is_year
+
+
+_CAPTION = re.compile(r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[A-Z]?[\d.-]+", re.I)
+
+
+def is_caption(text: str) -> bool:
+    """Whether a text begins like the caption of a table."""
+    return bool(_CAPTION.match(text))
+
+
+def count_header_rows(cells: Sequence[Cell]) -> int:
+    """Rows before the first one with figures that are not years; one when there are none.
+
+    >>> count_header_rows([Cell(0, 1, "1996"), Cell(1, 0, "Austria"), Cell(1, 1, "27.5")])
+    1
+    """
+    height = max(cell.row + cell.rows for cell in cells)
+    for row in range(height):
+        beside = [cell for cell in cells if cell.row == row and cell.column > 0]
+        figures = [cell for cell in beside if is_number(cell.text) and not is_year(cell.text)]
+        if figures and len(figures) >= 0.5 * len(beside):
+            return max(row, 0)
+    return 1

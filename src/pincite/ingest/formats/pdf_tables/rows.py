@@ -1,0 +1,159 @@
+"""Rows of a table without rulings: lines placed in columns, wrapped ones put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from pincite.ingest.formats.pdf.page import Word
+from pincite.ingest.formats.pdf_tables.columns import Interval, refit, touched
+from pincite.ingest.formats.pdf_tables.geometry import Rule
+from pincite.ingest.formats.pdf_tables.textlines import Line, Segment, is_year
+
+TIGHT = 0.8  # of the usual distance of rows: nearer lines belong together
+INDENT = 0.5  # of the font size
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A line with its segments in their columns."""
+
+    line: Line
+    parts: Sequence[tuple[Segment, list[int]]]
+
+    @property
+    def places(self) -> set[int]:
+        return {column for _, hits in self.parts for column in hits}
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether most of what stands beside the label is a figure, years not counted."""
+        beside = [segment for segment, hits in self.parts if hits[0] > 0]
+        figures = [s for s in beside if s.is_number and not is_year(s.text)]
+        return bool(figures) and 2 * len(figures) >= len(beside)
+
+    @property
+    def label(self) -> Segment | None:
+        return next((segment for segment, hits in self.parts if hits[0] == 0), None)
+
+
+def place(line: Line, columns: Sequence[Interval]) -> Placed:
+    """A line's segments in the columns they touch, split where a gap runs through.
+
+    A line that is one segment and does not begin with the labels stays whole: it heads the rows
+    or columns under it, all of them when it stands in their middle.
+    """
+    if len(line.segments) == 1 and not line.segments[0].is_number:
+        segment = line.segments[0]
+        hits = touched(segment, columns)
+        if hits[0] > 0:
+            return Placed(line, [(segment, _centred(segment, columns, 1) or hits)])
+        if len(hits) > 1:
+            return Placed(line, [(segment, _centred(segment, columns, 0) or hits)])
+    return Placed(line, [part for s in line.segments for part in refit(s, columns)])
+
+
+def _centred(segment: Segment, columns: Sequence[Interval], first: int) -> list[int]:
+    """All columns from `first` on when the segment stands in their middle."""
+    middle = (columns[first][0] + columns[-1][1]) / 2
+    is_central = abs((segment.x0 + segment.x1) / 2 - middle) < 0.04 * (columns[-1][1] - columns[0][0])
+    return list(range(first, len(columns))) if is_central else []
+
+
+Row = dict[int, tuple[int, list[Word]]]  # by column: how many it spans, and its words
+
+
+def body_rows(lines: Sequence[Placed], rules: Sequence[Rule]) -> list[Row]:
+    """Rows of words by column from the lines under the head."""
+    rows: list[Row] = []
+    for group in group_rows(lines, rules):
+        row: Row = {}
+        for placed in group:
+            for segment, hits in placed.parts:
+                span = len(hits) if len(placed.parts) == 1 and len(group) == 1 else 1
+                row.setdefault(hits[0], (span, []))[1].extend(segment.words)
+        rows.append(row)
+    return rows
+
+
+def group_rows(lines: Sequence[Placed], rules: Sequence[Rule]) -> list[list[Placed]]:
+    """Lines that make one row each."""
+    step = _usual_step(lines)
+    groups: list[list[Placed]] = []
+    is_opening = False  # the last group waits for the line with the figures
+    for number, placed in enumerate(lines):
+        before = lines[number - 1] if number else None
+        following = lines[number + 1] if number + 1 < len(lines) else None
+        if before is not None and _overlaps(before.line, placed.line):
+            groups[-1].append(placed)
+        elif before is None or _is_ruled_off(before.line, placed.line, rules):
+            groups.append([placed])
+            is_opening = False
+        elif is_opening or _continues(placed, before, groups[-1], step) and (
+            following is None or _is_nearer(before.line, placed.line, following.line)
+        ):
+            groups[-1].append(placed)
+            is_opening = False
+        else:
+            groups.append([placed])
+        if len(groups[-1]) == 1 and _opens(placed, following, step):
+            is_opening = not _is_ruled_off(placed.line, following.line, rules) if following else False
+    return groups
+
+
+def _overlaps(above: Line, below: Line) -> bool:
+    """Whether lines stand half beside each other: figures in the middle of a wrapped label."""
+    return below.middle - above.middle < 0.75 * min(above.size, below.size)
+
+
+def _is_nearer(above: Line, line: Line, below: Line) -> bool:
+    """Whether a line does not stand clearly nearer to the line below it."""
+    return line.middle - above.middle < 1.3 * (below.middle - line.middle)
+
+
+def _usual_step(lines: Sequence[Placed]) -> float:
+    """The usual distance between lines that both have several cells."""
+    full = [placed.line for placed in lines if len(placed.parts) > 1]
+    steps = [b.middle - a.middle for a, b in zip(full, full[1:], strict=False)]
+    return median(steps) if steps else 0.0
+
+
+def _is_ruled_off(above: Line, below: Line, rules: Sequence[Rule]) -> bool:
+    return any(above.middle < rule.at < below.middle for rule in rules)
+
+
+def _continues(placed: Placed, before: Placed, group: list[Placed], step: float) -> bool:
+    """Whether a line goes on with the row above: text only, wrapped under text."""
+    if any(segment.is_number for segment, _ in placed.parts):
+        return False
+    filled = set().union(*(one.places for one in group))
+    if not placed.places <= filled:
+        return False
+    distance = placed.line.middle - before.line.middle
+    if 0 not in placed.places:
+        return distance <= 1.1 * step if step else True
+    if len(placed.places) > 1:
+        return distance < TIGHT * step
+    return _is_wrapped(placed, before) or (len(filled) > 1 and distance < TIGHT * step)
+
+
+def _is_wrapped(placed: Placed, before: Placed) -> bool:
+    """Whether a label alone on its line is the rest of the label above."""
+    label, above = placed.label, before.label
+    if label is None or above is None:
+        return False
+    starts_small = label.text[:1].islower()
+    return starts_small or above.text.endswith((",", "-", " of", " and", " the", " for", " to"))
+
+
+def _opens(placed: Placed, following: Placed | None, step: float) -> bool:
+    """Whether a label alone on its line goes on in the next line, which has the figures."""
+    if following is None or placed.places != {0} or not following.has_figures:
+        return False
+    label, rest = placed.label, following.label
+    if label is None or rest is None or label.text.endswith(":"):
+        return False
+    if following.line.middle - placed.line.middle > 1.15 * step > 0:
+        return False
+    return rest.text[:1].islower() or label.text.endswith((",", " of", " and", " the", " for"))

@@ -1,0 +1,126 @@
+"""One table of a TOML file, read strictly: wrong types and keys that nobody asks for are errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from pincite.core.errors import ConfigError
+from pincite.ingest.patterns import safe_pattern
+
+
+class Table:
+    """Hands out the values of a table by name and type; ``finish`` refuses what is left.
+
+    >>> table = Table({"wieght": 2}, "signal")
+    >>> table.number("weight", 1.0)
+    1.0
+    >>> table.finish()
+    Traceback (most recent call last):
+    pincite.core.errors.ConfigError: signal: unknown key wieght
+    """
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values = values
+        self.where = where
+        self.asked: list[str] = []
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a string; without a default it has to be there."""
+        return str(self._value(key, str, default))
+
+    def choice(self, key: str, choices: Sequence[str]) -> Any:
+        """Return one of the choices; the first is the default."""
+        value = self.text(key, choices[0])
+        if value not in choices:
+            raise ConfigError(
+                f"{self.where}: {key} must be one of {', '.join(choices)}, got {value!r}"
+            )
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return a boolean, false by default."""
+        return bool(self._value(key, bool, False))
+
+    def maybe(self, key: str) -> bool | None:
+        """Return a boolean, None when nothing is said."""
+        return self.flag(key) if key in self.values else self._unset(key)
+
+    def number(self, key: str, default: float) -> float:
+        """Return a number that is not negative."""
+        value = self.values.get(key, default)
+        if isinstance(value, int) and not isinstance(value, bool):
+            self.values = {**self.values, key: float(value)}
+        found = float(self._value(key, float, default))
+        if not 0 <= found < 1e9:
+            raise ConfigError(f"{self.where}: {key} must be from 0 to 1e9, got {found:g}")
+        return found
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of strings, empty by default."""
+        values = self._value(key, list, [])
+        for value in values:
+            if not isinstance(value, str):
+                raise ConfigError(f"{self.where}: {key} must be a list of texts, got {value!r}")
+        return tuple(values)
+
+    def pattern(self, key: str, *, groups: int | None = None) -> re.Pattern[str]:
+        """Return a safe pattern with so many groups; it has to be there."""
+        return self._compiled(key, self.text(key), groups)
+
+    def maybe_pattern(self, key: str) -> re.Pattern[str] | None:
+        """Return a safe pattern, None when there is none."""
+        return self.pattern(key) if key in self.values else self._unset(key)
+
+    def patterns(self, key: str, *, groups: int | None = None) -> tuple[re.Pattern[str], ...]:
+        """Return the safe patterns of a list."""
+        return tuple(self._compiled(key, text, groups) for text in self.texts(key))
+
+    def table(self, key: str) -> Table:
+        """Return a table inside this one, empty by default."""
+        return Table(self._value(key, dict, {}), f"{self.where}: {key}")
+
+    def tables(self, key: str) -> list[Table]:
+        """Return a list of tables, each called by its name or its place in the list."""
+        found = []
+        for number, value in enumerate(self._value(key, list, []), 1):
+            if not isinstance(value, dict):
+                raise ConfigError(f"{self.where}: {key} must be a list of tables, got {value!r}")
+            found.append(Table(value, f"{self.where}: {key} {value.get('name', number)}"))
+        return found
+
+    def finish(self) -> None:
+        """Raise a ConfigError for the first key that is unknown."""
+        for key in self.values:
+            if key not in self.asked:
+                near = get_close_matches(key, self.asked, n=1)
+                known = ", ".join(self.asked)
+                hint = f"did you mean {near[0]}?" if near else f"known here: {known}"
+                raise ConfigError(f"{self.where}: unknown key {key}", hint=hint)
+
+    def _unset(self, key: str) -> None:
+        self.asked.append(key)
+
+    def _value(self, key: str, type_: type, default: Any) -> Any:
+        self.asked.append(key)
+        value = self.values.get(key, default)
+        if value is None:
+            raise ConfigError(f"{self.where}: {key} is missing", hint="see docs/profiles.md")
+        # bool is an int to Python, but a flag is no number.
+        if type(value) is not type_:
+            kinds = {str: "a text", bool: "true or false", float: "a number", list: "a list"}
+            raise ConfigError(
+                f"{self.where}: {key} must be {kinds.get(type_, 'a table')}, got {value!r}"
+            )
+        return value
+
+    def _compiled(self, key: str, text: str, groups: int | None) -> re.Pattern[str]:
+        compiled = safe_pattern(text, where=f"{self.where}: {key}")
+        if groups is not None and compiled.groups != groups:
+            raise ConfigError(
+                f"{self.where}: {key}: {text}: {groups} group wanted, {compiled.groups} found",
+                hint="put parentheses around the value, and write (?:…) for all others",
+            )
+        return compiled

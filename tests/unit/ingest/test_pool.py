@@ -1,0 +1,87 @@
+"""Readers that hang, crash, eat memory or break: the file is rejected, the batch goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pincite.core.errors import SourceError
+from pincite.core.settings import LimitSettings, Settings
+from pincite.core.types import Loaded
+from pincite.ingest import load
+from pincite.ingest.pool import Pool, Task
+from pincite.ingest.transfer import from_json, to_json
+
+SETTINGS = replace(Settings(), limits=LimitSettings(max_seconds=4.0, max_memory_mb=1000.0))
+
+
+def bad_reader(data: bytes, name: str) -> Any:
+    """Do what the file says."""
+    match data:
+        case b"hang":
+            time.sleep(60)
+        case b"crash":
+            os.abort()
+        case b"eat":
+            return bytearray(3_000_000_000)
+        case b"break":
+            raise ZeroDivisionError("a reader's bug")
+        case b"leave":
+            os._exit(7)
+    raise AssertionError
+
+
+@pytest.fixture(autouse=True)
+def bad_format(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(load.READERS, ".bad", "bad")
+    monkeypatch.setitem(sys.modules, "pincite.ingest.formats.bad", SimpleNamespace(read=bad_reader))
+    yield
+
+
+def task(name: str, data: bytes) -> Task:
+    return Task(name, data, "", len(data))
+
+
+def test_whatever_a_reader_does_the_batch_goes_on() -> None:
+    words = ["hang", "crash", "eat", "break", "leave"]
+    tasks: list[Task | str] = []
+    for i, word in enumerate(words):
+        tasks += [task(f"{i}.bad", word.encode()), task(f"{i}.md", b"# T\n\nGood words."), "kept"]
+    with Pool(SETTINGS, workers=2) as pool:
+        results = list(pool.parse(tasks))
+    assert [item if isinstance(item, str) else item.doc_id for item, _ in results] == [
+        item if isinstance(item, str) else item.doc_id for item in tasks
+    ]
+    reasons = [r.message for item, r in results if isinstance(r, SourceError)]
+    assert len(reasons) == len(words)
+    expected = ["longer than 4 s", "SIGABRT", "more memory", "ZeroDivisionError", "exit code 7"]
+    for reason, part in zip(reasons, expected, strict=True):
+        assert part in reason
+    good = [r for _, r in results if isinstance(r, Loaded)]
+    assert [loaded.document.text for loaded in good] == ["# T\n\nGood words."] * len(words)
+
+
+def test_many_files_keep_their_order() -> None:
+    tasks = [
+        task(f"{i}.md", f"# Title {i}\n\n{'word ' * (i % 7 * 100)}".encode()) for i in range(150)
+    ]
+    with Pool(SETTINGS) as pool:
+        names = [
+            loaded.document.id for _, loaded in pool.parse(tasks) if isinstance(loaded, Loaded)
+        ]
+    assert names == [f"{i}.md" for i in range(150)]
+
+
+def test_transfer_is_lossless() -> None:
+    text = "# Größe\n\n## 1.1 A\n(a) Eins \U0001f600.\n(b) Zwei.\n\fPage two.\n"
+    loaded = load.parse(text.encode(), "a.md", Settings().ingest, source="/x/a.md")
+    assert from_json(to_json(loaded)) == loaded
+    error = from_json(to_json(SourceError("what", hint="how")))
+    assert isinstance(error, SourceError) and (error.message, error.hint) == ("what", "how")
