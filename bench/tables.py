@@ -20,6 +20,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pypdfium2
@@ -88,7 +89,7 @@ def relations(tables: Iterable[Sequence[Cell]]) -> Relations:
             lane = 0 if way == "right" else 1
             pairs = {
                 (place[a], place[b])
-                for a, b in zip(order, order[1:], strict=False)
+                for a, b in pairwise(order)
                 if a[lane] == b[lane] and place[a] != place[b]
             }
             found.update((way, texts[a], texts[b]) for a, b in pairs)

@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = [
     {"cli"},
     {"evaluate"},
-    {"api"},
+    {"api", "audit", "editions"},
     {"pipeline"},
     {"answer", "retrieve"},
     {"index", "ingest"},

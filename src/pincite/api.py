@@ -13,6 +13,7 @@ from pincite.answer.passage import Passage, passages
 from pincite.core.errors import PinciteError, SourceError, StoreError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings, merged
+from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.types import Chunk, Loaded, Query, Ranking, Step
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
@@ -47,6 +48,18 @@ class Result:
     @property
     def ranking(self) -> Ranking:
         return self.steps[-1].ranking
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell with its table, and how to cite it."""
+
+    table: Chunk
+    cell: Cell
+
+    @property
+    def citation(self) -> str:
+        return f"{self.table.locator} > {self.cell.row_name} > {self.cell.column_name}"
 
 
 class Index:
@@ -88,11 +101,36 @@ class Index:
         wholes = [chunk for chunk in found if chunk.kind not in ("text", "piece")] or found
         exact = [chunk for chunk in wholes if chunk.locator == locator.strip()]
         if not wholes:
-            where = f" in {document}" if document else ""
-            raise StoreError(
-                f"no place {locator!r}{where}", hint=f'try: pincite search "{locator}"'
-            )
+            raise self._no_place(locator, document)
         return exact or wholes
+
+    def _no_place(self, locator: str, document: str | None) -> StoreError:
+        """Return the error for a place that is not there, with where it is instead."""
+        if document is None:
+            return StoreError(f"no place {locator!r}", hint=f'try: pincite search "{locator}"')
+        if document not in self.documents():
+            return StoreError(f"no document {document!r} in the index", hint="see: pincite list")
+        elsewhere = sorted({c.span.doc_id for c in self.snapshot.found_by([locator_key(locator)])})
+        if not elsewhere:
+            return StoreError(
+                f"no place {locator!r} in {document}", hint=f'try: pincite search "{locator}"'
+            )
+        return StoreError(
+            f"no place {locator!r} in {document}; it is in {', '.join(elsewhere)}",
+            hint=f'try: pincite show "{locator}" --document {elsewhere[-1]}',
+        )
+
+    def cells(
+        self, table: str, row: str, column: str = "", document: str | None = None
+    ) -> list[TableCell]:
+        """Return the cells that a row's name or number and a column's name mean in a table."""
+        found = []
+        for chunk in self.show(table, document):
+            parsed = parse_table(chunk.text)
+            if parsed is None:
+                raise StoreError(f"{table!r} is not a table", hint=f'see: pincite show "{table}"')
+            found += [TableCell(chunk, cell) for cell in find_cells(parsed, row, column)]
+        return found
 
     def children(self, chunk: Chunk) -> list[Chunk]:
         """Return the places directly below a place."""

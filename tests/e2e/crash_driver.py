@@ -75,17 +75,24 @@ def rounds(home: Path, first: int) -> None:
 
 
 def crash_before(step: int, folder: Path) -> None:
-    """End this process before the given write step inside the folder; count what is done."""
+    """End this process before the given write step inside the folder.
+
+    To open a file for writing is two steps: before it, and when the file is empty.
+    """
     inside, taken, fsync = str(folder), count(1), os.fsync
 
-    def take() -> None:
+    def take(emptied: str | None = None) -> None:
         if next(taken) == step:
+            if emptied is not None:
+                os.close(os.open(emptied, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
             os._exit(CRASHED)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        writes = event in WRITES or (event == "open" and "w" in str(arguments[1]))
-        if writes and str(arguments[0]).startswith(inside):
+        opens = event == "open" and "w" in str(arguments[1])
+        if (opens or event in WRITES) and str(arguments[0]).startswith(inside):
             take()
+            if opens:
+                take(emptied=str(arguments[0]))
 
     def counted(handle: int) -> None:
         take()

@@ -115,6 +115,10 @@ def _snippet(
     """Return the stretch of the place with most of the query, and the marks inside it."""
     if place.kind == "table" and place is chunk:
         return _marked(chunk.text, _table_spans(chunk.text, matches, weights), matches)
+    if place.kind == "row" and place is not chunk:
+        start = place.span.start - chunk.span.start
+        header = next((m.span() for m in _LINE.finditer(chunk.text) if m.group()[0] == "|"), (0, 0))
+        return _marked(chunk.text, [header, (start, start + len(place.text))], matches)
     low = place.span.start - chunk.span.start
     high = (place.own_end if place is not chunk else chunk.span.end) - chunk.span.start
     if place.kind == "section":

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pincite import __version__
-from pincite.cli import doctor, ingest, listing, removal, reproduce, search, show
+from pincite.cli import audit, cell, diff, doctor, ingest, listing, removal, reproduce, search, show
 
 app = typer.Typer(
     name="pincite",
@@ -22,6 +22,9 @@ app.command("search")(search.search)
 app.command("show")(show.show)
 app.command("list")(listing.listing)
 app.command("remove")(removal.remove)
+app.command("cell")(cell.cell)
+app.command("audit")(audit.audit)
+app.command("diff")(diff.diff)
 app.command("doctor")(doctor.doctor)
 app.command("reproduce")(reproduce.reproduce)
 

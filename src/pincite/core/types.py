@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 # "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
-Kind = Literal["document", "section", "clause", "table", "exception", "note", "text", "piece"]
+Kind = Literal[
+    "document", "section", "clause", "table", "row", "exception", "note", "text", "piece"
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -38,7 +38,10 @@ _WORD = "|".join(
     ["appendices", "annexes", r"art\.", r"sec\."]
     + [rf"{word}(?:s|\(s\))?" for word in sorted((*INNER, *NAMED), key=len, reverse=True)]
 )
-_OWN = "|".join((*INNER, *NAMED, "title", "subchapter", "act", "code", "regulations?", "rules"))
+_OWN = "|".join(
+    [word for word in (*INNER, *NAMED) if word not in ("step", "item")]
+    + ["title", "subchapter", "act", "code", "provision", "regulations?", "rules"]
+)
 _OWN_WORD = rf"(?:this|these|the{_S}present){_S}(?:rule{_S})?(?:{_OWN})"
 
 _HEAD = re.compile(
@@ -46,7 +49,7 @@ _HEAD = re.compile(
     (?P<law>(?<![\d.])\d{{1,3}}{_S}U\.?{_S}?S\.?{_S}?C\.?)(?:{_S}?§+)?{_S}?
         (?:(?P<law_word>(?i:chapter|part)){_S})?(?P<law_number>{_NUMBER})(?P<law_labels>{_LABELS})?
   | (?P<cfr>(?<![\d.])\d{{1,3}}{_S}(?:CFR|C\.F\.R\.))(?:{_S}?§+)?{_S}?
-        (?:(?P<cfr_word>(?i:parts?|subpart)){_S})?(?P<cfr_number>{_NUMBER})(?P<cfr_labels>{_LABELS})?
+        (?:(?P<cfr_word>(?i:parts?|subpart|chapter|appendix)){_S})?(?P<cfr_number>{_NUMBER}|{_LETTERED})(?P<cfr_labels>{_LABELS})?
   | (?P<sign>§+){_S}?(?P<sign_number>{_NUMBER})(?P<sign_labels>[ ]?{_LABELS})?
   | (?<![\w-])(?P<this>(?i:this|these){_S})?(?P<word>(?i:{_WORD})){_S}(?:
         (?P<number>{_NUMBER}|{_LETTERED})(?P<labels>[ ]?{_LABELS})? | (?P<only>{_LABELS}))
@@ -54,8 +57,8 @@ _HEAD = re.compile(
   | \b(?:in|under|by|of|per|see|with){_S}(?P<cued>{_LABELS})(?!{_S}(?:an?|the|any|each|all)\b)
   | (?P<loose>{_LABELS})
         (?=(?:,?{_S}(?:(?:and|or|through|to){_S})?{_LABELS}){{0,9}}{_S}of{_S}(?i:{_OWN_WORD})\b)
-  | (?<![\w.,$€£#/–—-])(?P<bare>\d{{1,5}}(?:\.\d+)+(?:-\d+(?!\.?\d))?(?![\w]|\.\d)|\d{{1,4}}(?=\(\d))
-        (?P<bare_labels>[ ]?{_LABELS})?
+  | (?<![\w.,$€£#/–—-])(?P<bare>\d{{1,5}}(?:\.\d+)+(?:-\d+(?!\.?\d))?(?!\w|\.\d)
+        |\d{{1,4}}(?=\([\da-zA-Z]))(?P<bare_labels>[ ]?{_LABELS})?
     """,
     re.VERBOSE,
 )
@@ -71,6 +74,8 @@ _QUANTITY = re.compile(
     r"|weeks?|months?|years?|thousand|million|billion|points?|amp(?:ere)?s?|volts?|watts?|ohms?"
     r"|met(?:er|re)s?|miles?|degrees?|dollars?|euros?|times|[mk]?baud|kilo\w+|mega\w+)\b)"
 )
+# In front of a citation: the other work it stands in, as in "CSA C360-03, Table 10".
+_STANDARD = re.compile(r"\b(?P<name>[A-Z]{3,}(?:[/ ][A-Z]+)?[ -][A-Z]?\d[\w.-]*),? ?\(?$")
 _ASIDE = re.compile(rf",?{_S}(?P<name>Exception(?:{_S}No\.{_S}?\d+)?)(?![\w:])")
 _TO_THIS = re.compile(rf"{_S}(?:of|in|to){_S}(?i:{_OWN_WORD}|the{_S}(?:part|section))\b")
 _TO_PLACE = re.compile(
@@ -79,8 +84,8 @@ _TO_PLACE = re.compile(
 _TO_NAME = re.compile(
     rf"(?:,?{_S}(?:and|or){_S}[A-Z]\w+{_S}(?:No\.{_S}?)?\d+)?{_S}(?:of|to){_S}"
     rf"(?:(?:the|that|such|said){_S}(?P<name>[A-Z][\w.’'-]*"
-    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?(?:[A-Z][\w’'-]*|(?<=of.)\d{{4}}))*)"
-    rf"|(?P<code>[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
+    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?(?:[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}}))*)"
+    rf"|(?P<code>(?i:title){_S}\d+|[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
 )
 _TO_SOMETHING = re.compile(rf"{_S}of{_S}\w")
 
@@ -200,15 +205,17 @@ def _head(match: re.Match[str]) -> Citation | None:
     number = match["bare"] if kind == "bare" else match[f"{prefix}number"] or ""
     raw = match["only"] if kind == "word" and match["only"] else match[f"{prefix}labels"] or ""
     labels = labels_of(raw)
-    if not number and not labels:
+    if not number and (not labels or singular(match["word"]) in NAMED):
         return None
     stop = match.end() if labels or not raw else match.end() - len(raw)
     word = {"word": match["word"], "law": match["law_word"], "cfr": match["cfr_word"]}.get(kind)
     word = singular(word or ("section" if kind == "sign" else ""))
-    if number[:1].isalpha() and (word not in NAMED or _is_pronoun(match["word"], number)):
+    if number[:1].isalpha() and (word not in NAMED or _is_pronoun(match["word"] or "", number)):
         return None
     first = Cited(match.start(), stop, number, labels)
     law = " ".join((match["law"] or match["cfr"] or "").split())
+    if standard := _STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
+        law = law or standard["name"]
     return Citation(match.start(), stop, word, (first,), law=law, is_bare=kind == "bare")
 
 

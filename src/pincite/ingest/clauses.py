@@ -110,8 +110,8 @@ def _asides(text: str, start: int, end: int) -> Iterator[_Event]:
 
 
 def _without_lone_numbers(events: Sequence[_Event]) -> list[_Event]:
-    """Return the events without labels like ``1.`` that nothing follows: those are words."""
-    dotted = [e for e in events if e.mark and not e.mark.label.startswith(("(", "“"))]
+    """Return the events without labels like ``1.`` or terms that stand alone: those are words."""
+    dotted = [e for e in events if e.mark and not e.mark.label.startswith("(")]
     styles = Counter(style for e in dotted if e.mark for style, _ in readings(e.mark.label))
     lone = {
         id(e)

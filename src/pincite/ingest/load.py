@@ -13,6 +13,7 @@ from pincite.core.types import Document, Loaded
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.clauses import clause_tree
 from pincite.ingest.parsed import Parsed
+from pincite.ingest.rows import with_rows
 
 # The ending tells the format; its module is imported when the first such file comes.
 READERS = {
@@ -21,6 +22,7 @@ READERS = {
     ".txt": "plain",
     ".text": "plain",
     ".json": "json_pages",
+    ".pdf": "pdf",
     ".csv": "csv_table",
     ".tsv": "csv_table",
     ".docx": "docx.reader",
@@ -52,7 +54,7 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
         title=parsed.title,
         meta={"sha256": hashlib.sha256(data).hexdigest(), "source": source},
     )
-    clauses = clause_tree(parsed.text, parsed.blocks, parsed.title)
+    clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
     return Loaded(
         document,
         tuple(chunks_of(document, clauses, parsed.pages, settings)),

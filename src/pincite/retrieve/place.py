@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pincite.core.editions import years
 from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Chunk, Hit, Query, Ranking, Span
@@ -13,7 +13,6 @@ from pincite.index.locators import Mention, in_range, mentions
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 class PlaceFirst:
@@ -68,14 +67,13 @@ class PlaceFirst:
 
     def _named(self, key: str, text: str) -> list[Chunk]:
         """Return the places of one name: the edition that the query names, then the newest."""
-        asked = set(_YEAR.findall(text))
+        asked = years(text)
 
         def order(chunk: Chunk) -> tuple[bool, bool, bool, int, Span]:
             doc_id = chunk.span.doc_id
-            years = _YEAR.findall(f"{self.snapshot.title(doc_id)} {doc_id}")
-            newest = max(map(int, years), default=0)
+            own = years(self.snapshot.title(doc_id), doc_id)
             is_titled = locator_key(chunk.locator) != key  # found by its heading's words
             is_part = chunk.kind in ("text", "piece")
-            return is_titled, is_part, not asked & set(years), -newest, chunk.span
+            return is_titled, is_part, not asked & own, -max(own, default=0), chunk.span
 
         return sorted(self.snapshot.found_by([key]), key=order)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from pincite.core.editions import work_of
 from pincite.core.errors import StoreError
-from pincite.core.types import Chunk, Document
+from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
 from pincite.store.files import explained
 from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Segment, to_chunk
 
 # A writer may sweep a generation between our reading CURRENT and opening its files.
 OPEN_ATTEMPTS = 5
+# SQLite takes a bounded number of values in one statement.
+SQL_VALUES = 500
 TEXT_CACHE_CHARS = 16_000_000
 MAX_VALUES = 10_000  # in one statement; SQLite's limit is 32,766 where nobody raised it
 
@@ -125,6 +128,43 @@ class Snapshot:
             for key, doc_id in segment.select(sql, wanted)
             if doc_id not in segment.dropped
         }
+
+    def documents_with(self, keys: Iterable[str]) -> dict[str, set[str]]:
+        """Return for each of these locators or titles the documents that have it."""
+        found: dict[str, set[str]] = defaultdict(set)
+        wanted = sorted(set(keys))
+        for segment in self.segments:
+            for start in range(0, len(wanted), SQL_VALUES):
+                part = wanted[start : start + SQL_VALUES]
+                marks = ", ".join("?" * len(part))
+                sql = "SELECT k.key, c.doc_id FROM keys k JOIN chunks c USING (id) WHERE k.key IN"
+                for key, doc_id in segment.select(f"{sql} ({marks})", part):
+                    if doc_id not in segment.dropped:
+                        found[key].add(doc_id)
+        return dict(found)
+
+    def work(self, doc_id: str) -> str:
+        """Return what a document has in common with its other editions."""
+        return work_of(self.title(doc_id) or doc_id)
+
+    def links(self, doc_id: str) -> list[Link]:
+        """Return the edges that start in a document."""
+        return [link for segment in self.segments for link in segment.links(doc_id)]
+
+    def findings(self, doc_id: str) -> list[Finding]:
+        """Return what the reader noticed about a document."""
+        return [each for segment in self.segments for each in segment.findings(doc_id)]
+
+    def boxes(self, doc_id: str) -> list[Box]:
+        """Return where a document's words stand on its pages."""
+        return [box for segment in self.segments for box in segment.boxes(doc_id)]
+
+    def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
+        """Return what enrichment knows of these chunks."""
+        known: dict[str, Facts] = {}
+        for segment in self.segments:
+            known |= segment.facts(ids)
+        return known
 
     def _load(self, where: str, values: Sequence[Any]) -> list[Chunk]:
         return [

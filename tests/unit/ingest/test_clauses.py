@@ -5,7 +5,7 @@ from __future__ import annotations
 from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats.markdown import markdown_blocks
 from pincite.ingest.formats.plain import plain_blocks
-from pincite.ingest.tree import Clause
+from pincite.ingest.tree import Block, Clause
 
 GRID = "| a | b |\n|---|---|\n| 1 | 2 |\n"
 
@@ -213,3 +213,60 @@ def test_plain_text_gives_the_same_tree() -> None:
     clauses = clause_tree(text, plain_blocks(text), "Bylaws")
     assert [c.locator for c in clauses] == ["", "Article 1", "1.1", "1.1(a)", "1.1(b)"]
     assert clauses[3].path == ("Article 1. Name", "Section 1.1 Club")
+
+
+def test_defined_terms_are_clauses_and_their_items_count_anew() -> None:
+    text = (
+        "## 4.1 Definitions\n\n(a) In this part:\n\n"
+        "*Berth* means\n\n(1) a quay; or\n\n(2) a buoy.\n\n"
+        "*Tide*, as used here, means\n\n(1) high water; or\n\n(2) low water.\n\n(b) Other words.\n"
+    )
+    assert locators(text) == [
+        "4.1",
+        "4.1(a)",
+        "4.1(a) > Berth",
+        "4.1(a) > Berth(1)",
+        "4.1(a) > Berth(2)",
+        "4.1(a) > Tide",
+        "4.1(a) > Tide(1)",
+        "4.1(a) > Tide(2)",
+        "4.1(b)",
+    ]
+    assert find(tree(text), "4.1(a) > Tide").title == "Tide"
+
+
+def test_a_quotation_that_means_something_is_no_definition() -> None:
+    assert locators('## 4.1 Notation\n\n"Half" on a save means less.\n\n**Range:** 60 feet.\n') == [
+        "4.1"
+    ]
+
+
+def test_a_number_that_begins_anew_takes_the_name_of_the_part_it_is_in() -> None:
+    text = (
+        "## 1.1 Fees\n\n## Schedule 1\n\n### 1.1 Sizes\n\n(a) One.\n\n"
+        "## Schedule 2\n\n### 1.1 Again\n"
+    )
+    assert locators(text) == [
+        "1.1",
+        "Schedule 1",
+        "Schedule 1 > 1.1",
+        "Schedule 1 > 1.1(a)",
+        "Schedule 2",
+        "Schedule 2 > 1.1",
+    ]
+
+
+def test_items_whose_place_the_reader_knows_are_taken_as_they_are() -> None:
+    text = "# 7. Fees\n\n(c) Late.\n\n(i) Not roman.\n\n(a) below\n\n**pier** means\n"
+    starts = [text.index(words) for words in ("(c)", "(i)", "(a)", "**pier")]
+    known = [(0, "(c)"), (0, "(i)"), (1, "(a)"), (2, "“pier”")]
+    blocks = [
+        Block("heading", 0, 7, 1),
+        *(
+            Block("item", start, text.index("\n", start), level, label)
+            for start, (level, label) in zip(starts, known, strict=True)
+        ),
+    ]
+    clauses = clause_tree(text, blocks, "Book")
+    assert [c.locator for c in clauses][1:] == ["7", "7(c)", "7(i)", "7(i)(a)", "7(i)(a) > pier"]
+    assert "".join(text[c.start : c.own_end] for c in clauses) == text

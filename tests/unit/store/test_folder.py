@@ -6,6 +6,8 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import LimitSettings, Settings, TokenSettings
 from pincite.core.types import Chunk, Document, Loaded, Span
+from pincite.store import manifest as manifest_module
+from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
 from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
 from pincite.store.segment_files import Entry
@@ -162,6 +166,31 @@ def test_a_reader_keeps_its_generation(tmp_path: Path) -> None:
         assert not (tmp_path / "segments" / "000001-0").exists()
         assert snapshot.document("a").text == "old"
         assert snapshot.get(["id-a"])[0].text == "old"
+
+
+@pytest.mark.parametrize(
+    "place", [(snapshot_module, "current"), (manifest_module, "read_manifest")]
+)
+def test_a_generation_that_is_swept_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
+) -> None:
+    """The reader is held up once, in one of two places, until what it was to open is gone."""
+    commit(tmp_path, entry("a", "old"))
+    read = getattr(*place)
+
+    def held_up(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.setattr(*place, read)
+        result = read(*arguments, **named) if place[1] == "current" else None
+        for number in range(KEPT_GENERATIONS + 1):
+            with Writer(tmp_path, SHAPE) as writer:
+                new = writer.add([entry("a", f"new {number}")], {})
+                writer.replace([each.name for each in writer.manifest.segments], new)
+                writer.commit()
+        return result or read(*arguments, **named)
+
+    monkeypatch.setattr(*place, held_up)
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.document("a").text == f"new {KEPT_GENERATIONS}"
 
 
 def test_a_failed_open_closes_what_it_opened(tmp_path: Path) -> None:

@@ -118,7 +118,8 @@ class _Walk:
         if self.is_quoted:
             self.writer.caption(words)
             return
-        self.level = self.base + int(element.get("level", "1"))
+        level = element.get("level", "1")
+        self.level = self.base + (int(level) if level in ("1", "2", "3", "4", "5", "6") else 1)
         self.writer.heading(self.level, words)
 
     def section(self, element: Element) -> None:

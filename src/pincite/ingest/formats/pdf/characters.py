@@ -20,13 +20,10 @@ MOST_CHARACTERS = 200_000  # of one page; a page of small print has 10,000
 # the next line follow at once.
 _HYPHEN = "\ufffe\x02"
 _WORD = re.compile(rf"[^\s\x00{_HYPHEN}]+[{_HYPHEN}]?|[{_HYPHEN}]")
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_NOTHING = ("\u200b", "\ufeff", "\x7f", *map(chr, range(32)))
 _PLAIN = str.maketrans(
-    {
-        **{"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"},
-        **dict.fromkeys(_HYPHEN, "-"),
-        **{"\u00a0": " ", "\u200b": "", "\ufeff": ""},
-        **{chr(code): "" for code in (*range(32), 127)},
-    }
+    _LIGATURES | {"\u00a0": " "} | dict.fromkeys(_NOTHING, "") | dict.fromkeys(_HYPHEN, "-")
 )
 
 Place = Callable[[float, float], tuple[float, float]]
@@ -116,7 +113,6 @@ class _Reader:
         self._place = frame.place
         self._styles = Styles(raw, frame.rotation)
         self._box = c.FS_RECTF()
-        self._x, self._y = ctypes.c_double(), ctypes.c_double()
 
     def add(self, text: str, start: int) -> None:
         """Take a word, in pieces where a part of it is raised or lowered."""
@@ -124,16 +120,16 @@ class _Reader:
         style = self._styles.at(start)
         if style.angle:
             return self._add_turned(text, start, style)
-        base = self._base(start)
+        base = bottom - style.drop
         if len(text) > 1:
             end = start + len(text) - 1
             left, last_top, right, last_bottom = self._span(end)
             if last_top != top or last_bottom != bottom:
                 last_style = self._styles.at(end)
-                is_level = abs(self._base(end) - base) < 0.08 * style.size
+                is_level = abs(last_bottom - last_style.drop - base) < 0.08 * style.size
                 if not is_level or last_style.hidden != style.hidden:
                     return self._add_mixed(text, start)
-            x0, x1 = min(x0, left), max(x1, right)
+            x0, x1 = x0 if x0 <= left else left, x1 if x1 >= right else right
         self._add_upright(text, (x0, x1), base, style)
 
     def _span(self, index: int) -> Span:
@@ -143,10 +139,6 @@ class _Reader:
         x0, y0 = self._place(box.left, box.top)
         x1, y1 = self._place(box.right, box.bottom)
         return (x0, y0, x1, y1) if x0 <= x1 and y0 <= y1 else _sorted(x0, y0, x1, y1)
-
-    def _base(self, index: int) -> float:
-        c.FPDFText_GetCharOrigin(self._raw, index, self._x, self._y)
-        return self._place(self._x.value, self._y.value)[1]
 
     def _add_upright(
         self, text: str, sides: tuple[float, float], base: float, style: Style, raised: int = 0
@@ -172,8 +164,9 @@ class _Reader:
         pieces: list[tuple[str, float, float, float, Style]] = []
         for offset, character in enumerate(text):
             index = start + offset
-            x0, _, x1, _ = self._span(index)
-            base, style = self._base(index), self._styles.at(index)
+            x0, _, x1, bottom = self._span(index)
+            style = self._styles.at(index)
+            base = bottom - style.drop
             if pieces:
                 before, left, right, line, look = pieces[-1]
                 if abs(line - base) < 0.08 * look.size and style.hidden == look.hidden:

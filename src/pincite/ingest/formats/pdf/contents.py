@@ -8,7 +8,9 @@ from itertools import pairwise
 
 from pincite.ingest.formats.pdf.lines import Line
 
-_LEADER = re.compile(r"[ \t]*(?:[.·_…]{4,}|(?:[.·…] ){3,}[.·…]?)[ .·…]*(?=(?:[0-9A-Za-z-]{1,9})?$)")
+_DOTS = ".·…_ "
+_FEWEST_DOTS = 4
+_PAGE = re.compile(r"[0-9A-Za-z-]{0,9}")
 _NUMBERED = re.compile(r"\S.*\s([0-9]{1,4})$")
 _FEWEST = 4
 
@@ -19,7 +21,7 @@ def is_entry(text: str) -> bool:
     >>> is_entry("3.1 Fees . . . . . . . 12"), is_entry("3.1 Fees")
     (True, False)
     """
-    return bool(_LEADER.search(text))
+    return _parts(text) is not None
 
 
 def without_leader(text: str) -> str:
@@ -28,7 +30,23 @@ def without_leader(text: str) -> str:
     >>> without_leader("3.1 Fees . . . . . . . 12")
     '3.1 Fees … 12'
     """
-    return _LEADER.sub(" … ", text, count=1).rstrip()
+    parts = _parts(text)
+    return " … ".join(parts).rstrip() if parts else text
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    """Return what stands before and behind the dots; None if there are not enough of them."""
+    if "..." not in text and ". ." not in text and "…" not in text and "···" not in text:
+        return None
+    bare = text.rstrip(_DOTS)
+    start = max(bare.rfind(mark) for mark in _DOTS) + 1
+    if not _PAGE.fullmatch(bare, start):
+        return None
+    before = text[: start if start < len(bare) else len(text)]
+    words = before.rstrip(_DOTS)
+    dots = before[len(words) :]
+    count = len(dots) - dots.count(" ") + 2 * dots.count("…")
+    return (words, bare[start:]) if words and count >= _FEWEST_DOTS else None
 
 
 def contents_span(lines: Sequence[Line], *, goes_on: bool = False) -> range:

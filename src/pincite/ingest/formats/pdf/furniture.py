@@ -29,10 +29,14 @@ def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
                 at[_skeleton(line.text)].append((_height(line), number))
     repeated = {key: _levels(places) for key, places in at.items() if len(places) > 2}
     usual = _usual(repeated, at, len(pages))
-    kept = [
-        [line for line in lines if not _is_furniture(line, lines, repeated, usual)]
-        for lines in pages
-    ]
+    kept = []
+    for lines in pages:
+        upright = [line.box for line in lines if not line.turned]
+        top = min((box[1] for box in upright), default=0.0)
+        bottom = max((box[3] for box in upright), default=1.0)
+        kept.append(
+            [line for line in lines if not _is_furniture(line, (top, bottom), repeated, usual)]
+        )
     # Pages of nothing but repeated lines are forms or tests, and their lines are the text.
     return kept if any(kept) else [list(lines) for lines in pages]
 
@@ -86,17 +90,15 @@ def _near(height: float, levels: Iterable[float]) -> bool:
 
 
 def _is_furniture(
-    line: Line, lines: Sequence[Line], repeated: dict[str, list[float]], usual: Sequence[float]
+    line: Line,
+    ends: tuple[float, float],
+    repeated: dict[str, list[float]],
+    usual: Sequence[float],
 ) -> bool:
     if not _in_margin(line):
         return False
     if _near(_height(line), repeated.get(_skeleton(line.text), ())):
         return True
-    if line.turned or not _near(_height(line), usual):
+    if line.turned or len(line.text) > 120 or not _near(_height(line), usual):
         return False
-    y0, y1 = line.box[1], line.box[3]
-    others = [other.box for other in lines if other is not line and not other.turned]
-    is_outermost = all(box[1] > y0 - _HEIGHT for box in others) or all(
-        box[3] < y1 + _HEIGHT for box in others
-    )
-    return is_outermost and len(line.text) < 120
+    return line.box[1] <= ends[0] + _HEIGHT or line.box[3] >= ends[1] - _HEIGHT

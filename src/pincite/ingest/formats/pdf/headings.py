@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rapidfuzz import fuzz
 
@@ -22,6 +23,7 @@ _KEYWORD = (
 )
 _LABEL = re.compile(rf"(?:{_KEYWORD})?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
 _ALONE = re.compile(rf"(?:{_KEYWORD}) (?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z])[.:]?", re.IGNORECASE)
+_MOST_ON_A_PAGE = 200  # bookmarks
 _ALIKE = 82.0  # how similar title and line must be where no line is equal, out of 100
 _NEAR = 0.12  # share of the page between a bookmark's target and its line
 
@@ -35,54 +37,56 @@ class Target:
     y: float | None
 
 
-def mark_bookmarked(
-    pages: Sequence[list[Line]], targets: dict[int, list[Target]]
-) -> None:
+def mark_bookmarked(pages: Sequence[list[Line]], targets: dict[int, list[Target]]) -> None:
     """Mark the lines that bookmarks name as headings; a bold beginning becomes a line."""
     group = 0
     for number in sorted(targets):
-        for target in targets[number]:
+        for target in targets[number][:_MOST_ON_A_PAGE]:
             group += 1
-            if not _mark(pages, number, target, group):
-                _mark_lead(pages[number], target, group)
+            place = _find(pages, number, target)
+            if place:
+                _mark(*place, target, group)
 
 
-def _mark_lead(lines: list[Line], target: Target, group: int) -> None:
+Place = tuple[Sequence[Line], int, int]
+
+
+def _find(pages: Sequence[list[Line]], number: int, target: Target) -> Place | None:
+    """Return the lines that a bookmark names: on its page if possible, else beside it."""
+    own = pages[number]
+    if span := _equal(own, target, target.y) or _lead(own, target) or _similar(own, target):
+        return own, *span
+    for page in (number + 1, number - 1):
+        if 0 <= page < len(pages) and (span := _equal(pages[page], target, None)):
+            return pages[page], *span
+    return None
+
+
+def _mark(lines: Sequence[Line], first: int, end: int, target: Target, group: int) -> None:
+    if first and _ALONE.fullmatch(lines[first - 1].text) and _is_free(lines[first - 1]):
+        first -= 1
+    for line in lines[first:end]:
+        line.heading, line.heading_group = min(target.level, 6), group
+
+
+def _lead(lines: list[Line], target: Target) -> tuple[int, int] | None:
+    """Return the line made of the bold words that begin a paragraph, if they are the title."""
     wanted = _bare(target.title)
     for place, line in enumerate(lines):
         if not line.lead or not _is_free(line):
             continue
         for end in (line.lead, len(target.title)):
-            if end > line.lead or not _is_same(_bare(line.text[:end]), wanted):
-                continue
-            head, rest = split_lead(line, end)
-            head.heading, head.heading_group = min(target.level, 6), group
-            lines[place : place + 1] = [head, rest]
-            return
-
-
-def _mark(pages: Sequence[Sequence[Line]], number: int, target: Target, group: int) -> bool:
-    for page, y in ((number, target.y), (number + 1, None), (number - 1, None)):
-        if not 0 <= page < len(pages):
-            continue
-        lines = pages[page]
-        if span := _equal(lines, target, y) or (page == number and _similar(lines, target)):
-            first, last = span
-            if first and _ALONE.fullmatch(lines[first - 1].text) and _is_free(lines[first - 1]):
-                first -= 1
-            for line in lines[first:last]:
-                line.heading, line.heading_group = min(target.level, 6), group
-            return True
-    return False
+            if end <= line.lead and _is_same(_bare(line.text[:end]), wanted):
+                lines[place : place + 1] = split_lead(line, end)
+                return place, place + 1
+    return None
 
 
 def _is_free(line: Line) -> bool:
     return not line.heading and not line.table and not is_entry(line.text)
 
 
-def _equal(
-    lines: Sequence[Line], target: Target, y: float | None
-) -> tuple[int, int] | None:
+def _equal(lines: Sequence[Line], target: Target, y: float | None) -> tuple[int, int] | None:
     """Return the lines whose words are the title's, with or without a label."""
     wanted = _bare(target.title)
     if not wanted:
@@ -119,7 +123,7 @@ def _similar(lines: Sequence[Line], target: Target) -> tuple[int, int] | None:
     wanted = _bare(target.title)
     best, span = _ALIKE, None
     for first, line in enumerate(lines):
-        if not -0.03 <= line.box[1] - target.y <= _NEAR:
+        if line.mono or not -0.03 <= line.box[1] - target.y <= _NEAR:
             continue
         words = ""
         for last in range(first, min(first + 2, len(lines))):
@@ -131,6 +135,7 @@ def _similar(lines: Sequence[Line], target: Target) -> tuple[int, int] | None:
     return span
 
 
+@lru_cache(maxsize=10_000)
 def _bare(text: str) -> str:
     plain = unicodedata.normalize("NFKC", _FOOTNOTE_MARK.sub("", text))
     return _NOT_WORDS.sub("", plain.casefold())

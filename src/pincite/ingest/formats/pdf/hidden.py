@@ -43,10 +43,19 @@ def visible_words(
     if not shown:
         return read.words, list(unseen), is_scan
     kept = {id(entry) for entry in shown}
-    words = list(read.words)
-    for entry in reversed(sorted(shown, key=lambda entry: entry.position)):
-        words.insert(entry.position, entry.word)
-    return words, [entry for entry in unseen if id(entry) not in kept], is_scan
+    hidden = [entry for entry in unseen if id(entry) not in kept]
+    return _merged(read.words, shown), hidden, is_scan
+
+
+def _merged(words: Sequence[Word], shown: Sequence[Unseen]) -> list[Word]:
+    """Return the words with those that can be seen after all in their places."""
+    merged: list[Word] = []
+    done = 0
+    for entry in sorted(shown, key=lambda entry: entry.position):
+        merged += words[done : entry.position]
+        merged.append(entry.word)
+        done = entry.position
+    return merged + list(words[done:])
 
 
 def _picture_share(page: pdfium.PdfPage, frame: Frame) -> float:
@@ -80,9 +89,7 @@ def _area(found: object, frame: Frame) -> float:
     return max(width, 0.0) * max(height, 0.0)
 
 
-def _with_contrast(
-    page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen]
-) -> list[Unseen]:
+def _with_contrast(page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen]) -> list[Unseen]:
     """Return the white words that stand out from what is behind them, by painting the page."""
     scale = min(1.5, (_MOST_PIXELS / (frame.width * frame.height)) ** 0.5)
     bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)

@@ -13,6 +13,7 @@ _TAIL = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*")
 _ADDRESS = re.compile(r"(?:https?:/|www\.|ftp:/)\S*[/_.=&?%-]$")
 # Between these no space was broken: "2018–" / "23", "words—" / "words", "and/" / "or".
 _DASH = re.compile(r"\S[–—@]$|\d-$|\S[%/]-$|/$")
+_LOOKED_AT = 200  # characters on both sides of the break
 HYPHENS = ("-", "‐", "\u00ad")
 
 
@@ -28,7 +29,9 @@ class Joiner:
         A hyphen at the end of a line goes if the joined word occurs elsewhere, stays if the word
         with its hyphen does or if both halves are words of their own, and goes otherwise.
         """
-        head, tail = _HEAD.search(before), _TAIL.match(after)
+        before = before[-_LOOKED_AT:]
+        head = _HEAD.search(before) if before.endswith(HYPHENS) else None
+        tail = _TAIL.match(after[:_LOOKED_AT])
         if head and tail and tail.group()[0].islower():
             return self._hyphen(before, head, tail.group())
         if before.endswith("\u00ad"):

@@ -151,7 +151,7 @@ def _valleys(covered: Sequence[float]) -> list[float]:
         while end + 1 < size and covered[end + 1] == depth:
             end += 1
         rim = min(before[place], after[end])
-        if 0 < rim and depth < 0.8 * rim:
+        if rim > 0 and depth < 0.8 * rim:
             found.append((depth / rim, (place + end) / 2))
         place = end + 1
     return [middle for _, middle in sorted(found)[:3]]
@@ -168,7 +168,9 @@ def _bands(
     for piece in sorted(pieces, key=lambda p: p.y1 if p.table else p.base):
         left, right, spanning = bands[-1]
         # What stands beside a spanning piece is of the same line: "2.1" before a title.
-        if id(piece) in spans or not rows.isdisjoint(range(round(piece.base) - 1, round(piece.base) + 2)):
+        if id(piece) in spans or not rows.isdisjoint(
+            range(round(piece.base) - 1, round(piece.base) + 2)
+        ):
             spanning.append(piece)
             continue
         if spanning:

@@ -30,7 +30,10 @@ class Piece:
     def add(self, word: Word) -> None:
         """Let a word be the next one."""
         self.words.append(word)
-        self.x0, self.x1 = min(self.x0, word.x0), max(self.x1, word.x1)
+        if word.x0 < self.x0:
+            self.x0 = word.x0
+        if word.x1 > self.x1:
+            self.x1 = word.x1
         if word.size > self.size and not word.raised:
             self.y0, self.y1 = word.y0, word.y1
             self.base, self.size = word.base, word.size
@@ -82,11 +85,11 @@ def _follows(piece: Piece, word: Word) -> bool:
     last = piece.words[-1]
     if word.glued:
         return True
-    size = max(last.size, word.size)
-    gap = word.x0 - last.x1
+    size = last.size if last.size > word.size else word.size
+    if not -0.4 * size <= word.x0 - last.x1 <= _JOINED * size:
+        return False
     reach = 0.5 if min(last.size, word.size) < 0.85 * size else 0.2
-    is_level = min(abs(word.base - last.base), abs(word.base - piece.base)) <= reach * size
-    return is_level and -0.4 * size <= gap <= _JOINED * size
+    return min(abs(word.base - last.base), abs(word.base - piece.base)) <= reach * size
 
 
 def table_piece(table: FoundTable) -> Piece:
@@ -169,12 +172,14 @@ def _look(words: Sequence[Word]) -> tuple[float, bool, bool, bool]:
     """Return size, bold and italic of most characters, and whether they are code."""
     looks: Counter[tuple[float, bool, bool, bool]] = Counter()
     for word in words:
-        look = (round(word.size * 4) / 4, word.bold, word.italic, word.mono)
-        looks[look] += len(word.text)
+        looks[word.size, word.bold, word.italic, word.mono] += len(word.text)
+    if len(looks) == 1:
+        size, bold, italic, mono = next(iter(looks))
+        return round(size * 4) / 4, bold, italic, mono
     half = sum(looks.values()) / 2
     sizes: Counter[float] = Counter()
     for look, count in looks.items():
-        sizes[look[0]] += count
+        sizes[round(look[0] * 4) / 4] += count
     # Small capitals are the larger part of their lines; raised marks are never a seventh.
     size = max(size for size, count in sizes.items() if count >= 0.28 * half or len(sizes) == 1)
     bold, italic = (sum(n for look, n in looks.items() if look[p]) > half for p in (1, 2))

@@ -132,7 +132,7 @@ class Paragraphs:
         last = before.lines[-1]
         is_level = abs(line.x0 - last.x0) < 0.5 * line.size
         is_full = last.right - last.x1 < 0.05 * (last.right - last.left)
-        return is_level and is_full and not _ENDED.search(last.text)
+        return is_level and is_full and not _ENDED.search(last.text[-20:])
 
     def _unfinished(self) -> Paragraph | None:
         """Return the last paragraph before the footnotes, which come behind it."""
@@ -150,7 +150,7 @@ class Paragraphs:
             return line.page - last.page <= 1
         if abs(last.size - line.size) > 0.06 * last.size or line.turned != last.turned:
             return False
-        if line.page - last.page > 1 or begins_item(line.text) or _ENDED.search(last.text):
+        if line.page - last.page > 1 or begins_item(line.text) or _ENDED.search(last.text[-20:]):
             return False
         if last.text.endswith("-") or line.text[:1].islower():
             return True
@@ -182,14 +182,18 @@ class Paragraphs:
         if BULLET.match(line.text):
             return True
         if begins_item(line.text) and (
-            is_short or not is_level or _LIST_GOES_ON.search(last.text) is not None
+            is_short or not is_level or _LIST_GOES_ON.search(last.text[-20:]) is not None
         ):
             return True
         if is_short or (line.marked and line.size < self._small):
             return True
         is_first = len(paragraph.lines) == 1
         if is_level:
-            return is_first and _is_indented(line, after) and _ENDED.search(last.text) is not None
+            return (
+                is_first
+                and _is_indented(line, after)
+                and _ENDED.search(last.text[-20:]) is not None
+            )
         if _is_mid_sentence(last, line):
             return False
         if indent < 0:  # back from an indented first line, or on to the next hanging entry
@@ -211,7 +215,7 @@ def _hangs(last: Line, line: Line, after: Line | None) -> bool:
 
 
 def _is_mid_sentence(last: Line, line: Line) -> bool:
-    return line.text[:1].islower() and not _ENDED.search(last.text)
+    return line.text[:1].islower() and not _ENDED.search(last.text[-20:])
 
 
 def _is_indented(line: Line, after: Line | None) -> bool:
@@ -228,4 +232,3 @@ def begins_item(text: str) -> bool:
 
 def _same_column(last: Line, line: Line) -> bool:
     return last.page == line.page and last.column == line.column and last.turned == line.turned
-

@@ -127,7 +127,7 @@ def _read_page(
         )
         findings.append(Finding("skipped_content", message, number))
     tables = find_tables(page, words)
-    free = [word for word in words if not _is_in(word, tables)]
+    free = [word for word in words if not _is_in(word, tables)] if tables else words
     return page_lines(free, tables, page=number, width=frame.width, height=frame.height)
 
 

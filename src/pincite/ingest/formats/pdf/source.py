@@ -16,8 +16,8 @@ from pincite.core.errors import SourceError
 MOST_PAGES = 5_000
 _MOST_BOOKMARKS = 20_000
 _JUNK_TITLE = re.compile(
-    r"untitled|(?:microsoft )?(?:word|powerpoint|excel)\b|.*\.(?:docx?|dvi|tex|pdf|indd|fm|qxd|xlsx?)\b"
-    r"|\W*$|document\d*$|title$",
+    r"untitled|(?:microsoft )?(?:word|powerpoint|excel)\b|\W*$|document\d*$|title$"
+    r"|.*\.(?:docx?|dvi|tex|pdf|indd|fm|qxd|xlsx?)\b",
     re.IGNORECASE,
 )
 # Findings tell the user what is wrong; the library's own warnings would say it twice.

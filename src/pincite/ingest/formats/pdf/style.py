@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import pypdfium2.raw as c
@@ -40,6 +41,7 @@ class Style(NamedTuple):
     face: Face
     angle: int
     hidden: Hidden
+    drop: float  # from the baseline down to the bottom of a character's box
 
 
 class Styles:
@@ -52,7 +54,7 @@ class Styles:
         self._faces: dict[int | None, Face] = {}
 
     def at(self, index: int) -> Style:
-        """Return the style of a character."""
+        """Return the style of a character. Those of one text object share font and baseline."""
         found = c.FPDFText_GetTextObject(self._textpage, index)
         key = _address(found).value
         style = self._styles.get(key)
@@ -69,9 +71,25 @@ class Styles:
             size = max(size, self._drawn_height(index))
         turned = math.degrees(math.atan2(matrix.b, matrix.a))
         angle = round((self._rotation - turned) / 90) * 90 % 360
+        drop = self._drop(index, angle)
         if not found:
-            return Style(size, Face(False, False, False), angle, "")
-        return Style(size, self._face(found), angle, self._hidden(found, index, size))
+            return Style(size, Face(False, False, False), angle, "", drop)
+        return Style(size, self._face(found), angle, self._hidden(found, index, size), drop)
+
+    def _drop(self, index: int, angle: int) -> float:
+        """Return how far the box reaches below the baseline; boxes are cheap to ask for later."""
+        box, x, y = c.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+        c.FPDFText_GetLooseCharBox(self._textpage, index, box)
+        c.FPDFText_GetCharOrigin(self._textpage, index, x, y)
+        if angle:
+            return 0.0
+        by_rotation = (
+            y.value - box.bottom,
+            box.right - x.value,
+            box.top - y.value,
+            x.value - box.left,
+        )
+        return float(by_rotation[self._rotation // 90])
 
     def _drawn_height(self, index: int) -> float:
         """Return how high a character is drawn: fonts made of drawings lie about their size."""
@@ -104,10 +122,10 @@ class Styles:
         is_white = all(min(red, green, blue) >= _WHITE for red, green, blue, _ in paints)
         return "white" if is_white else ""
 
-    def _colour(self, ask: object, index: int) -> tuple[int, int, int, int]:
+    def _colour(self, ask: Callable[..., object], index: int) -> tuple[int, int, int, int]:
         red, green, blue, alpha = (ctypes.c_uint(0) for _ in range(4))
         alpha.value = 255
-        ask(self._textpage, index, red, green, blue, alpha)  # type: ignore[operator]
+        ask(self._textpage, index, red, green, blue, alpha)
         return red.value, green.value, blue.value, alpha.value
 
 

@@ -98,5 +98,4 @@ def is_heading(paragraph: Paragraph, usual: Measure) -> bool:
 
 
 def _is_title(text: str) -> bool:
-    return len(text) <= 120 and (text[:1].isupper() or text[:1].isdigit() or text[:1] in "§(“‘\"")
-
+    return len(text) <= 120 and (text[:1].isupper() or text[:1].isdigit() or text[:1] in '§(“‘"')

@@ -104,7 +104,7 @@ def _goes_on(last: Head, span: list[int], placed: Placed, rules: Sequence[Rule])
 def _widened(
     placed: Placed, columns: Sequence[Interval], rules: Sequence[Rule]
 ) -> list[tuple[Segment, list[int]]]:
-    """A head line's parts with the columns each stands over, by the rule under it if there is one."""
+    """A head line's parts with the columns they stand over, shown by the rule under each."""
     found = []
     for segment, hits in placed.parts:
         ruled = _ruled_span(segment, placed, columns, rules)

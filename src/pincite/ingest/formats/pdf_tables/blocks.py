@@ -38,7 +38,7 @@ def candidate_blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> list[list[
 
 
 def _rejoined(blocks: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:
-    """Blocks with those made one that white space parted but whose lines stand in the same columns."""
+    """Blocks with those made one that stand in the same columns, parted only by white."""
     found: list[list[Line]] = []
     for block in blocks:
         between = _between(found[-1][-1], block[0], lines) if found else None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.rows import Placed
 from pincite.ingest.formats.pdf_tables.textlines import Line, text_lines
 
 # Dots that lead to nothing but page numbers: "Preface . . . . iv", "awk.......3, 11, 27".
-_ENTRY = re.compile(r"(?:[.·…_]\s*){3,}\s*(?:\d{1,4}|[ivxl]+)(?:\s*,\s*\d{1,4})*(?=\s+[^\d\s.,$%()-]|\s*$)")
+_ENTRY = re.compile(
+    r"(?:[.·…_]\s*){3,}\s*(?:\d{1,4}|[ivxl]+)(?:\s*,\s*\d{1,4})*(?=\s+[^\d\s.,$%()-]|\s*$)"
+)
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
 MAX_ENTRIES = 0.4  # of the lines of a table
 MAX_PAGES = 3000
@@ -28,12 +31,12 @@ def _is_entry(line: Line) -> bool:
 
 
 def is_contents(lines: Sequence[Placed], entries: Sequence[float]) -> bool:
-    """Whether many of the lines are entries, or all are titles with page numbers that never fall."""
+    """Whether the lines are entries with leaders, or titles with page numbers that never fall."""
     led = sum(any(abs(placed.line.middle - y) < 3 for y in entries) for placed in lines)
     if led > MAX_ENTRIES * len(lines):
         return True
     pages = [page for placed in lines if (page := _page_number(placed)) is not None]
-    rising = all(a <= b for a, b in zip(pages, pages[1:], strict=False))
+    rising = all(a <= b for a, b in pairwise(pages))
     return rising and len(pages) >= max(3, 0.6 * len(lines)) and pages[-1] < MAX_PAGES
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pypdfium2
 
 from pincite.ingest.formats.pdf.page import FoundTable, Word
-from pincite.ingest.formats.pdf_tables.geometry import Rulings, SpannedTable
+from pincite.ingest.formats.pdf_tables.chart import has_drawing
+from pincite.ingest.formats.pdf_tables.geometry import Box, Rulings, SpannedTable
 from pincite.ingest.formats.pdf_tables.grid import find_grids
 from pincite.ingest.formats.pdf_tables.gutters import split_columns
 from pincite.ingest.formats.pdf_tables.ruled import ruled_table
@@ -20,6 +21,8 @@ from pincite.ingest.formats.pdf_tables.turned import (
     turn_words,
 )
 from pincite.ingest.formats.pdf_tables.unruled import unruled_tables
+
+LAYOUT_LENGTH = 200  # characters of an average cell
 
 
 def find_tables(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[FoundTable]:
@@ -35,14 +38,46 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
         return [_turned_back(table, 360 - angle) for table in found]
     rules = rulings.horizontal
     found = [table for grid in find_grids(rulings) if (table := ruled_table(grid, words, rules))]
+    found = [table for table in found if not has_drawing(box_of(table), rulings.slanted)]
     free = [word for word in words if not any(_holds(table, word) for table in found)]
     for group in split_columns(free):
-        found.extend(unruled_tables(group, rules))
-    return sorted(found, key=lambda table: (table.y0, table.x0))
+        found.extend(
+            table
+            for table in unruled_tables(group, rules)
+            if not has_drawing(box_of(table), rulings.slanted)
+        )
+    return sorted(_apart(found), key=lambda table: (table.y0, table.x0))
+
+
+def _apart(tables: Sequence[SpannedTable]) -> list[SpannedTable]:
+    """Tables without those inside others; a frame of prose around a table gives way to it."""
+    kept: list[SpannedTable] = []
+    for table in sorted(tables, key=lambda t: (t.x0 - t.x1) * (t.y1 - t.y0)):
+        around = next((other for other in kept if _covers(other, table)), None)
+        if around is None:
+            kept.append(table)
+        elif _is_layout(around):
+            kept = [other for other in kept if other is not around] + [table]
+    return kept
+
+
+def _covers(outer: SpannedTable, inner: SpannedTable) -> bool:
+    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
+    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
+
+
+def _is_layout(table: SpannedTable) -> bool:
+    """Whether the cells hold paragraphs: the frame only arranges the page."""
+    return sum(len(cell.text) for cell in table.cells) > LAYOUT_LENGTH * len(table.cells)
+
+
+def box_of(table: SpannedTable) -> Box:
+    """Where a table stands."""
+    return (table.x0, table.y0, table.x1, table.y1)
 
 
 def _turned_back(table: SpannedTable, angle: int) -> SpannedTable:
-    x0, y0, x1, y1 = turn_box((table.x0, table.y0, table.x1, table.y1), angle)
+    x0, y0, x1, y1 = turn_box(box_of(table), angle)
     return replace(table, x0=x0, y0=y0, x1=x1, y1=y1)
 
 

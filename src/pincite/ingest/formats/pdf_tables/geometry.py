@@ -24,10 +24,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rulings:
-    """The drawn lines of a page, collinear pieces joined."""
+    """The drawn lines of a page, collinear pieces joined, and the middles of slanted ones."""
 
     horizontal: Sequence[Rule] = ()
     vertical: Sequence[Rule] = ()
+    slanted: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +94,11 @@ def cluster(values: Iterable[float], tolerance: float) -> list[float]:
         else:
             groups.append([value])
     return [sum(group) / len(group) for group in groups]
+
+
+def band(edges: Sequence[float], value: float) -> int:
+    """The number of the interval that holds a value, the nearest at the ends."""
+    for number in range(len(edges) - 2):
+        if value < edges[number + 1]:
+            return number
+    return len(edges) - 2

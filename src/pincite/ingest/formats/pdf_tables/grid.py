@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pincite.ingest.formats.pdf_tables.geometry import Box, Rule, Rulings, cluster, overlap
 
 TOUCH = 3.0  # lines end this near each other and still meet
 DOUBLE = 4.0  # double lines this near are one boundary: no text fits between
+MAX_RULES = 1500  # each way: every pair of them is looked at
+MAX_PLACES = 20_000  # of one grid: more are the pattern of a drawing
 COVERED = 0.6  # share of a cell's side that must be drawn to close it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grid:
-    """Boundaries of columns and rows, and which sides of the places between are drawn."""
+    """Boundaries of columns and rows, and the lines drawn along them."""
 
     xs: Sequence[float]
     ys: Sequence[float]
@@ -29,13 +32,21 @@ class Grid:
     def shape(self) -> tuple[int, int]:
         return len(self.ys) - 1, len(self.xs) - 1
 
+    @cached_property
+    def _along_xs(self) -> list[list[Rule]]:
+        return [[rule for rule in self.vertical if abs(rule.at - x) <= DOUBLE] for x in self.xs]
+
+    @cached_property
+    def _along_ys(self) -> list[list[Rule]]:
+        return [[rule for rule in self.horizontal if abs(rule.at - y) <= DOUBLE] for y in self.ys]
+
     def has_line_right(self, row: int, column: int) -> bool:
         """Whether the right side of a place is drawn."""
-        return _covers(self.vertical, self.xs[column + 1], self.ys[row], self.ys[row + 1])
+        return _covers(self._along_xs[column + 1], self.ys[row], self.ys[row + 1])
 
     def has_line_below(self, row: int, column: int) -> bool:
         """Whether the lower side of a place is drawn."""
-        return _covers(self.horizontal, self.ys[row + 1], self.xs[column], self.xs[column + 1])
+        return _covers(self._along_ys[row + 1], self.xs[column], self.xs[column + 1])
 
 
 def find_grids(rulings: Rulings) -> Iterator[Grid]:
@@ -43,7 +54,7 @@ def find_grids(rulings: Rulings) -> Iterator[Grid]:
     for horizontal, vertical in _components(rulings):
         xs = cluster((rule.at for rule in vertical), DOUBLE)
         ys = cluster((rule.at for rule in horizontal), DOUBLE)
-        if len(xs) >= 1 and len(ys) >= 2:
+        if len(ys) >= 2 and len(xs) * len(ys) <= MAX_PLACES:
             yield Grid(
                 _with_open_ends(xs, horizontal), _with_open_ends(ys, vertical), horizontal, vertical
             )
@@ -60,7 +71,7 @@ def _with_open_ends(edges: list[float], across: Sequence[Rule]) -> list[float]:
 
 def _components(rulings: Rulings) -> Iterator[tuple[list[Rule], list[Rule]]]:
     """Groups of horizontal and vertical lines connected by touching."""
-    horizontal, vertical = rulings.horizontal, rulings.vertical
+    horizontal, vertical = _longest(rulings.horizontal), _longest(rulings.vertical)
     parent = list(range(len(horizontal) + len(vertical)))
 
     def root(node: int) -> int:
@@ -81,6 +92,13 @@ def _components(rulings: Rulings) -> Iterator[tuple[list[Rule], list[Rule]]]:
     yield from (group for group in groups.values() if group[0] and group[1])
 
 
+def _longest(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """The rules, only the longest of them where a drawing has thousands."""
+    if len(rules) <= MAX_RULES:
+        return rules
+    return sorted(rules, key=lambda rule: rule.start - rule.end)[:MAX_RULES]
+
+
 def _meet(flat: Rule, upright: Rule) -> bool:
     return (
         upright.start - TOUCH <= flat.at <= upright.end + TOUCH
@@ -88,12 +106,8 @@ def _meet(flat: Rule, upright: Rule) -> bool:
     )
 
 
-def _covers(rules: Sequence[Rule], at: float, start: float, end: float) -> bool:
-    drawn = sum(
-        max(0.0, overlap(rule.start, rule.end, start, end))
-        for rule in rules
-        if abs(rule.at - at) <= DOUBLE
-    )
+def _covers(rules: Sequence[Rule], start: float, end: float) -> bool:
+    drawn = sum(max(0.0, overlap(rule.start, rule.end, start, end)) for rule in rules)
     return drawn >= COVERED * (end - start)
 
 
@@ -104,7 +118,7 @@ def regions(grid: Grid) -> list[tuple[int, int, int, int]]:
     """
     rows, columns = grid.shape
     label = [[-1] * columns for _ in range(rows)]
-    found = []
+    found: list[list[tuple[int, int]]] = []
     for row in range(rows):
         for column in range(columns):
             if label[row][column] >= 0:

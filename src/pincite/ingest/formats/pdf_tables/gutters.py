@@ -27,7 +27,9 @@ def split_columns(words: Sequence[Word], depth: int = 2) -> list[list[Word]]:
     if found is None:
         return [list(words)]
     at, top, bottom = found
-    left, right, rest = [], [], []
+    left: list[Word] = []
+    right: list[Word] = []
+    rest: list[Word] = []
     for word in words:
         if not top <= (word.y0 + word.y1) / 2 <= bottom:
             rest.append(word)

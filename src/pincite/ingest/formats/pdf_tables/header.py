@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pincite.ingest.formats.pdf_tables.geometry import Cell
 from pincite.ingest.formats.pdf_tables.textlines import is_number, is_year
 
-
-_CAPTION = re.compile(r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[A-Z]?[\d.-]+", re.I)
+_CAPTION = re.compile(
+    r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[A-Z]?[\d.-]+", re.I
+)
 
 
 def is_caption(text: str) -> bool:

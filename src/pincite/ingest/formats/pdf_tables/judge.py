@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from pincite.ingest.formats.pdf_tables.chart import has_scale
 from pincite.ingest.formats.pdf_tables.columns import Interval
 from pincite.ingest.formats.pdf_tables.geometry import Rule, overlap
 from pincite.ingest.formats.pdf_tables.rows import Placed
 from pincite.ingest.formats.pdf_tables.textlines import is_marker
 
 MIN_FILL = 0.4  # of the places in lines with several cells
-MAX_ON_RULE = 0.3  # of the lines: those that a rule runs through, as beside a chart's grid
 
 
-def is_table(
-    lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]
-) -> bool:
+def is_table(lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]) -> bool:
     """Whether the lines show a table; rules above and below count as evidence."""
     full = [placed for placed in lines if len(placed.places) > 1]
     if len(full) < 2 or is_list(full, columns):
@@ -28,7 +26,9 @@ def is_table(
         return False
     figures = sum(placed.has_figures for placed in full)
     if figures >= 0.5 * len(full):
-        return _fill(full, columns) >= MIN_FILL and is_enough(figures, len(full), len(columns), ruled)
+        return _fill(full, columns) >= MIN_FILL and is_enough(
+            figures, len(full), len(columns), ruled
+        )
     return is_text_table(full, columns, ruled)
 
 
@@ -81,23 +81,11 @@ def count_rules(lines: Sequence[Placed], rules: Sequence[Rule]) -> int:
     )
 
 
-def is_chart(
-    lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]
-) -> bool:
-    """Whether rules run through the middle of lines: the scale beside the grid of a chart."""
-    left = min(placed.line.x0 for placed in lines)
-    right = max(placed.line.x1 for placed in lines)
+def is_chart(lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]) -> bool:
+    """Whether the figures are the scales of a chart, with or without its lines."""
     if len(columns) == 2 and all(s.is_number for placed in lines for s, _ in placed.parts):
-        return True  # the scales on both sides of a chart
-    on_rule = sum(
-        any(
-            abs(rule.at - placed.line.middle) < 0.25 * placed.line.size
-            and overlap(rule.start, rule.end, left, right) > 0
-            for rule in rules
-        )
-        for placed in lines
-    )
-    return on_rule > MAX_ON_RULE * len(lines)
+        return True
+    return has_scale((word for placed in lines for word in placed.line.words), rules)
 
 
 def is_code(lines: Sequence[Placed], ruled: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from pincite.ingest.formats.pdf.page import Word
@@ -57,7 +58,9 @@ def place(line: Line, columns: Sequence[Interval]) -> Placed:
 def _centred(segment: Segment, columns: Sequence[Interval], first: int) -> list[int]:
     """All columns from `first` on when the segment stands in their middle."""
     middle = (columns[first][0] + columns[-1][1]) / 2
-    is_central = abs((segment.x0 + segment.x1) / 2 - middle) < 0.04 * (columns[-1][1] - columns[0][0])
+    is_central = abs((segment.x0 + segment.x1) / 2 - middle) < 0.04 * (
+        columns[-1][1] - columns[0][0]
+    )
     return list(range(first, len(columns))) if is_central else []
 
 
@@ -81,25 +84,34 @@ def group_rows(lines: Sequence[Placed], rules: Sequence[Rule]) -> list[list[Plac
     """Lines that make one row each."""
     step = _usual_step(lines)
     groups: list[list[Placed]] = []
-    is_opening = False  # the last group waits for the line with the figures
     for number, placed in enumerate(lines):
-        before = lines[number - 1] if number else None
         following = lines[number + 1] if number + 1 < len(lines) else None
-        if before is not None and _overlaps(before.line, placed.line):
+        if groups and _belongs(placed, groups[-1], following, step=step, rules=rules):
             groups[-1].append(placed)
-        elif before is None or _is_ruled_off(before.line, placed.line, rules):
-            groups.append([placed])
-            is_opening = False
-        elif is_opening or _continues(placed, before, groups[-1], step) and (
-            following is None or _is_nearer(before.line, placed.line, following.line)
-        ):
-            groups[-1].append(placed)
-            is_opening = False
         else:
             groups.append([placed])
-        if len(groups[-1]) == 1 and _opens(placed, following, step):
-            is_opening = not _is_ruled_off(placed.line, following.line, rules) if following else False
     return groups
+
+
+def _belongs(
+    placed: Placed,
+    group: list[Placed],
+    following: Placed | None,
+    *,
+    step: float,
+    rules: Sequence[Rule],
+) -> bool:
+    """Whether a line goes on with the row of the lines above it."""
+    before = group[-1]
+    if _overlaps(before.line, placed.line):
+        return True
+    if _is_ruled_off(before.line, placed.line, rules):
+        return False
+    if len(group) == 1 and _opens(before, placed, step):
+        return True
+    if following is not None and not _is_nearer(before.line, placed.line, following.line):
+        return False
+    return _continues(placed, group, step)
 
 
 def _overlaps(above: Line, below: Line) -> bool:
@@ -115,7 +127,7 @@ def _is_nearer(above: Line, line: Line, below: Line) -> bool:
 def _usual_step(lines: Sequence[Placed]) -> float:
     """The usual distance between lines that both have several cells."""
     full = [placed.line for placed in lines if len(placed.parts) > 1]
-    steps = [b.middle - a.middle for a, b in zip(full, full[1:], strict=False)]
+    steps = [b.middle - a.middle for a, b in pairwise(full)]
     return median(steps) if steps else 0.0
 
 
@@ -123,10 +135,11 @@ def _is_ruled_off(above: Line, below: Line, rules: Sequence[Rule]) -> bool:
     return any(above.middle < rule.at < below.middle for rule in rules)
 
 
-def _continues(placed: Placed, before: Placed, group: list[Placed], step: float) -> bool:
+def _continues(placed: Placed, group: list[Placed], step: float) -> bool:
     """Whether a line goes on with the row above: text only, wrapped under text."""
     if any(segment.is_number for segment, _ in placed.parts):
         return False
+    before = group[-1]
     filled = set().union(*(one.places for one in group))
     if not placed.places <= filled:
         return False
@@ -147,9 +160,9 @@ def _is_wrapped(placed: Placed, before: Placed) -> bool:
     return starts_small or above.text.endswith((",", "-", " of", " and", " the", " for", " to"))
 
 
-def _opens(placed: Placed, following: Placed | None, step: float) -> bool:
+def _opens(placed: Placed, following: Placed, step: float) -> bool:
     """Whether a label alone on its line goes on in the next line, which has the figures."""
-    if following is None or placed.places != {0} or not following.has_figures:
+    if placed.places != {0} or not following.has_figures:
         return False
     label, rest = placed.label, following.label
     if label is None or rest is None or label.text.endswith(":"):

@@ -23,9 +23,7 @@ _PLACEHOLDER = re.compile(r"[-–—−.…:*]{1,4}|n\.?\s?[ar]\.?|N/?A|[($€£
 _WHOLE = re.compile(r"\d[.,]\d")
 _LEADER = re.compile(r"[.·…_]{3,}|[.·…]")
 _TYPED_RULE = re.compile(r"[-–—_=]{8,}|[-=_]{3,}")
-_MARKER = re.compile(
-    r"[•●▪■–—\-*◦‣o§□✓➢\uf0b7\uf0a7]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]"
-)
+_MARKER = re.compile(r"[•●▪■–—\-*◦‣o§□✓➢\uf0b7\uf0a7]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]")
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?[*ef]{0,2}")
 
 

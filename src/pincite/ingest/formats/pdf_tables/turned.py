@@ -37,6 +37,7 @@ def turn_rulings(rulings: Rulings, angle: int) -> Rulings:
     return Rulings(
         horizontal=[_turned(rule, -sign, sign) for rule in rulings.vertical],
         vertical=[_turned(rule, sign, -sign) for rule in rulings.horizontal],
+        slanted=[(sign * y, -sign * x) for x, y in rulings.slanted],
     )
 
 

@@ -10,8 +10,8 @@ from pincite.ingest.formats.pdf_tables.blocks import candidate_blocks
 from pincite.ingest.formats.pdf_tables.columns import find_columns
 from pincite.ingest.formats.pdf_tables.contents import entry_heights, is_contents
 from pincite.ingest.formats.pdf_tables.geometry import Rule, SpannedTable, bounds, make_table
-from pincite.ingest.formats.pdf_tables.rows import place
 from pincite.ingest.formats.pdf_tables.judge import is_table
+from pincite.ingest.formats.pdf_tables.rows import place
 from pincite.ingest.formats.pdf_tables.textlines import (
     Line,
     is_typed_rule,
@@ -32,7 +32,9 @@ def unruled_tables(words: Sequence[Word], rules: Sequence[Rule]) -> Iterator[Spa
             yield table
 
 
-def _table(block: Sequence[Line], rules: Sequence[Rule], entries: Sequence[float]) -> SpannedTable | None:
+def _table(
+    block: Sequence[Line], rules: Sequence[Rule], entries: Sequence[float]
+) -> SpannedTable | None:
     columns = find_columns(block)
     if len(columns) < 2:
         return None

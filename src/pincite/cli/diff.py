@@ -1,0 +1,56 @@
+"""pincite diff: what changed between two editions, clause by clause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+
+if TYPE_CHECKING:
+    from pincite.editions import Change
+
+STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
+WORD_STYLES = {"same": "dim", "old": "red strike", "new": "bold green"}
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="The earlier document, as 'pincite list' names it.")],
+    new: Annotated[str, typer.Argument(help="The later one.")],
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two editions of a document: places added, removed, changed and moved."""
+    from pincite.editions import diff as run
+    from pincite.store.snapshot import Snapshot
+
+    with told(as_json=as_json, index=index), Snapshot.open(index) as snapshot:
+        changes = run(snapshot, old, new)
+    if as_json:
+        print_json(
+            [
+                {
+                    "kind": change.kind,
+                    "locator": change.locator,
+                    "title": change.title,
+                    "old": change.old,
+                    "new": change.new,
+                }
+                for change in changes
+            ]
+        )
+        return
+    for change in changes:
+        _print(change)
+    if not changes:
+        out.print("no difference", style="green")
+
+
+def _print(change: Change) -> None:
+    name = f"{change.kind:<8} {change.locator}  {change.title}".rstrip()
+    out.print(Text(name, style=f"bold {STYLES[change.kind]}"), soft_wrap=True)
+    if change.kind == "changed":
+        parts = [(f"{words} ", WORD_STYLES[edition]) for edition, words in change.words()]
+        out.print(Text.assemble("         ", *parts), soft_wrap=True)

@@ -1,0 +1,94 @@
+"""Rows and columns of a ruled grid that were left undrawn: the text shows where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from pincite.ingest.formats.pdf.page import Word
+from pincite.ingest.formats.pdf_tables.columns import Interval, find_columns
+from pincite.ingest.formats.pdf_tables.geometry import Rule, band
+from pincite.ingest.formats.pdf_tables.grid import Grid
+from pincite.ingest.formats.pdf_tables.rows import Placed, group_rows, place
+from pincite.ingest.formats.pdf_tables.textlines import Line, is_marker, text_lines
+
+
+def with_text_rows(grid: Grid, words: Sequence[Word]) -> Grid:
+    """The grid with rows added where a ruled band holds several lines of figures."""
+    added: list[float] = []
+    intervals = list(zip(grid.xs, grid.xs[1:], strict=False))
+    bands: dict[int, list[Word]] = {}
+    for word in words:
+        bands.setdefault(band(grid.ys, (word.y0 + word.y1) / 2), []).append(word)
+    for held in bands.values():
+        lines = [place(line, intervals) for line in text_lines(held)]
+        if len(lines) >= 2 and _are_rows(lines):
+            groups = group_rows(lines, ())
+            added.extend((a[-1].line.y1 + b[0].line.y0) / 2 for a, b in pairwise(groups))
+        else:
+            added.extend(_white_breaks(lines))
+    if not added:
+        return grid
+    drawn = [Rule(at, grid.xs[0], grid.xs[-1]) for at in added]
+    ys = sorted([*grid.ys, *added])
+    return Grid(grid.xs, ys, [*grid.horizontal, *drawn], grid.vertical)
+
+
+def _white_breaks(lines: Sequence[Placed]) -> Iterator[float]:
+    """The y of white gaps under which another label begins beside new text."""
+    is_labelled = False
+    for above, below in pairwise(lines):
+        is_labelled = is_labelled or 0 in above.places
+        white = below.line.y0 - above.line.y1
+        if (
+            is_labelled
+            and white > 0.5 * below.line.size
+            and 0 in below.places
+            and len(below.places) > 1
+        ):
+            yield below.line.y0 - white / 2
+
+
+def _are_rows(lines: Sequence[Placed]) -> bool:
+    """Whether the lines are rows of their own: figures beside labels, else labels alone."""
+    figures = sum(placed.has_figures and len(placed.places) > 1 for placed in lines)
+    labels = sum(placed.places == {0} for placed in lines)
+    return figures >= 2 and figures >= 0.4 * len(lines) and figures + labels >= 0.75 * len(lines)
+
+
+def with_text_columns(grid: Grid, words: Sequence[Word]) -> Grid:
+    """The grid with columns added where a ruled column holds several columns of text."""
+    vertical, xs = list(grid.vertical), list(grid.xs)
+    for left, right in zip(grid.xs, grid.xs[1:], strict=False):
+        held = [word for word in words if left <= (word.x0 + word.x1) / 2 < right]
+        lines = text_lines(held)
+        if sum(line.is_tabular for line in lines) < max(2, 0.5 * len(lines)):
+            continue
+        columns = find_columns(lines)
+        if any(_is_markers(lines, column) for column in columns):
+            continue
+        for (_, end), (start, _) in pairwise(columns):
+            at = (end + start) / 2
+            xs.append(at)
+            vertical.extend(_free_bands(grid, lines, at))
+    return Grid(sorted(xs), grid.ys, grid.horizontal, vertical)
+
+
+def _is_markers(lines: Sequence[Line], column: Interval) -> bool:
+    """Whether a column holds little but bullets and numbers of lists."""
+    inside = [
+        word.text
+        for line in lines
+        for word in line.words
+        if column[0] <= (word.x0 + word.x1) / 2 <= column[1]
+    ]
+    return sum(map(is_marker, inside)) > 0.5 * len(inside)
+
+
+def _free_bands(grid: Grid, lines: Sequence[Line], at: float) -> Iterator[Rule]:
+    """A line at `at` through every row in which no text stands in its way."""
+    for top, bottom in zip(grid.ys, grid.ys[1:], strict=False):
+        here = [line for line in lines if top <= line.middle < bottom]
+        crossed = any(s.x0 < at < s.x1 for line in here for s in line.segments)
+        if not crossed and any(line.is_tabular for line in here):
+            yield Rule(at, top, bottom)

@@ -1,0 +1,113 @@
+"""Pieces of paths put together to rulings: thin bars are lines, the ends of shading are too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pincite.ingest.formats.pdf_tables.geometry import Rule, Rulings
+
+MAX_AREAS = 4000
+THICK = 3.0  # a filled bar up to this is a line, above it is an area
+STRAIGHT = 0.8  # how much a line may lean
+SLANTED = 4.0  # a leaning line longer than this is part of a drawing
+SHORT = 8.0  # what stays below this after joining is a dot or a dash
+JOIN = 3.0  # gap between pieces of one line
+LARGE = 0.8  # of the page: an area beyond is the background
+SAME = 1.2  # distance between lines that are one
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A straight piece of a path as seen, or an area filled with a colour."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    colour: int = -1  # of an area
+
+
+def join_pieces(pieces: Iterable[Piece], size: tuple[float, float]) -> Rulings:
+    """Rulings from pieces of lines and filled areas, collinear pieces joined."""
+    horizontal: list[Rule] = []
+    vertical: list[Rule] = []
+    areas: list[Piece] = []
+    slanted: list[Point] = []
+    for piece in pieces:
+        x0, x1 = sorted((piece.x0, piece.x1))
+        y0, y1 = sorted((piece.y0, piece.y1))
+        thick = STRAIGHT if piece.colour < 0 else THICK
+        if x1 < 0 or y1 < 0 or x0 > size[0] or y0 > size[1]:
+            continue
+        if y1 - y0 <= thick and x1 - x0 > y1 - y0:
+            horizontal.append(Rule((y0 + y1) / 2, x0, x1))
+        elif x1 - x0 <= thick:
+            vertical.append(Rule((x0 + x1) / 2, y0, y1))
+        elif piece.colour >= 0 and (x1 - x0) * (y1 - y0) < LARGE * size[0] * size[1]:
+            areas.append(piece)
+        elif piece.colour < 0 and max(x1 - x0, y1 - y0) > SLANTED:
+            slanted.append(((x0 + x1) / 2, (y0 + y1) / 2))
+    flat, upright = edges_of_areas(areas[:MAX_AREAS])
+    return Rulings(_joined(horizontal + flat), _joined(vertical + upright), slanted)
+
+
+def edges_of_areas(areas: Sequence[Piece]) -> tuple[list[Rule], list[Rule]]:
+    """The sides of filled areas, without those at which an area of the same colour goes on.
+
+    Shading is often painted line by line or cell by cell; only where the colour ends is an edge.
+    """
+    flat: dict[tuple[int, int], list[Rule]] = {}
+    upright: dict[tuple[int, int], list[Rule]] = {}
+    for area in areas:
+        for at in (area.y0, area.y1):
+            _toggle(flat, area.colour, Rule(at, area.x0, area.x1))
+        for at in (area.x0, area.x1):
+            _toggle(upright, area.colour, Rule(at, area.y0, area.y1))
+    return (
+        [r for rules in flat.values() for r in rules],
+        [r for rules in upright.values() for r in rules],
+    )
+
+
+def _toggle(sides: dict[tuple[int, int], list[Rule]], colour: int, side: Rule) -> None:
+    """Adds a side, or takes away the equal one of the area next to it."""
+    key = round(side.at)
+    for near in (key - 1, key, key + 1):
+        for other in sides.get((colour, near), ()):
+            ends = abs(other.start - side.start) + abs(other.end - side.end)
+            if abs(other.at - side.at) <= SAME and ends <= 2 * SAME:
+                sides[colour, near].remove(other)
+                return
+    sides.setdefault((colour, key), []).append(side)
+
+
+def _joined(rules: list[Rule]) -> list[Rule]:
+    """Rules with touching collinear ones made one; what stays a dot is dropped."""
+    groups: list[list[Rule]] = []
+    for rule in sorted(rules, key=lambda rule: rule.at):
+        if groups and rule.at - groups[-1][0].at <= SAME:
+            groups[-1].append(rule)
+        else:
+            groups.append([rule])
+    found = []
+    for group in groups:
+        at = sum(rule.at for rule in group) / len(group)
+        for start, end in _united(group):
+            if end - start > SHORT:
+                found.append(Rule(at, start, end))
+    return found
+
+
+def _united(group: list[Rule]) -> Iterator[tuple[float, float]]:
+    ordered = sorted((rule.start, rule.end) for rule in group)
+    start, end = ordered[0]
+    for next_start, next_end in ordered[1:]:
+        if next_start > end + JOIN:
+            yield start, end
+            start, end = next_start, next_end
+        else:
+            end = max(end, next_end)
+    yield start, end

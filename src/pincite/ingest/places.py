@@ -1,0 +1,159 @@
+"""The places of one document: which locators it has, and what lies around a clause."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pincite.core.locators import locator_key
+from pincite.core.types import Chunk, by_id
+
+MAX_RANGE = 50
+_MIN_SECTIONS = 3  # as many bear the number of one part before others count as foreign
+_NUMBER = re.compile(r"(?P<part>\d+)(?P<rest>\.\d)?")
+_REMARK = re.compile(r"\s*\[[^\[\]]*\]$")  # "Prone [Condition]" is cited as "Prone"
+_SLUG_DROPPED = re.compile(r"[^\w\- ]")
+
+
+class Places:
+    """Looks up places of a document by key, by label and by neighbourhood."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self.chunks = [chunk for chunk in chunks if chunk.kind != "piece"]
+        self.by_id = by_id(self.chunks)
+        self.exact = {chunk.locator for chunk in self.chunks}
+        self.by_key: dict[str, Chunk] = {}
+        self.titles: dict[str, Chunk] = {}
+        self.children: dict[str | None, list[Chunk]] = {}
+        for chunk in self.chunks:
+            self.by_key.setdefault(locator_key(chunk.locator), chunk)
+            if chunk.title and chunk.kind in ("section", "table", "document"):
+                self.titles.setdefault(locator_key(chunk.title), chunk)
+                self.titles.setdefault(locator_key(_REMARK.sub("", chunk.title)), chunk)
+            self.children.setdefault(chunk.parent, []).append(chunk)
+        numbers = [
+            match
+            for chunk in self.chunks
+            if chunk.kind == "section" and (match := _NUMBER.match(chunk.locator))
+        ]
+        dotted = [match["part"] for match in numbers if match["rest"]]
+        # Where most sections bear plain numbers, "11.1" was put in and "11.5" is a quantity.
+        self.parts = Counter(dotted if 2 * len(dotted) > len(numbers) else [])
+        self.slugs = self._slugs()
+
+    def _slugs(self) -> dict[str, Chunk]:
+        found: dict[str, Chunk] = {}
+        for chunk in self.chunks:
+            if chunk.kind in ("section", "document"):
+                found.setdefault(slug(chunk.title), chunk)
+                found.setdefault(slug(chunk.path[-1] if chunk.path else chunk.title), chunk)
+        return found
+
+    def has(self, key: str) -> bool:
+        """Return whether a locator or a heading of the document has this key."""
+        return key in self.by_key or key in self.titles
+
+    def is_foreign(self, number: str) -> bool:
+        """Return whether a number is of another part than all sections of this document."""
+        own = len(self.parts) == 1 and self.parts.total() >= _MIN_SECTIONS
+        return own and "." in number and number.split(".")[0] not in self.parts
+
+    def around(self, chunk: Chunk) -> Iterator[Chunk]:
+        """Yield the chunk and what encloses it, innermost first."""
+        at: Chunk | None = chunk
+        while at is not None:
+            yield at
+            at = self.by_id.get(at.parent) if at.parent else None
+
+    def section(self, chunk: Chunk) -> Chunk:
+        """Return the section around a chunk: a heading that is no item of another one."""
+        for each in self.around(chunk):
+            if each.kind in ("section", "document") and not each.locator.endswith(")"):
+                return each
+        return chunk
+
+    def own(self, word: str, chunk: Chunk) -> str:
+        """Return the locator of what "this section" or "this article" means here, or ""."""
+        inside = list(self.around(chunk))
+        section = self.section(chunk)
+        items = [each for each in inside if each.kind == "clause"]
+        if word == "section":
+            return section.locator if section.kind == "section" else ""
+        if word == "subsection":
+            first = items[-1].locator if items else ""
+            return first if re.search(r"\(\d+\w?\)$", first) else section.locator
+        if word in ("clause", "provision") and not (items and items[0].locator[-2:-1].isupper()):
+            return section.locator  # a contract's clause; a law's one is an item such as (A)
+        if word in ("paragraph", "subparagraph", "clause", "subclause", "item", "paragraphe"):
+            return items[0].locator if items else ""
+        named = [
+            each.locator for each in inside if locator_key(each.locator).startswith(f"{word} ")
+        ]
+        return named[0] if named else self._alone(word)
+
+    def _alone(self, word: str) -> str:
+        """Return the only heading of this kind: "Part 97" as the document's title."""
+        called = [chunk.locator for chunk in self.chunks if _is_called(chunk, word)]
+        return called[0] if len(called) == 1 else ""
+
+    def climb(self, chunk: Chunk, labels: Sequence[str]) -> str | None:
+        """Return the locator below which the labels stand, looking from here outwards."""
+        suffix = "".join(labels)
+        for each in self.around(chunk):
+            if each.locator + suffix in self.exact:
+                return each.locator
+        return None
+
+    def between(self, first: str, last: str) -> list[str]:
+        """Return the keys from one place to another beside it; both ends if they are not there."""
+        start, end = self.by_key.get(first), self.by_key.get(last)
+        if start is None or end is None or start.parent != end.parent:
+            return [first, last]
+        beside = [each for each in self.children[start.parent] if each.kind == start.kind]
+        if start not in beside or end not in beside:
+            return [first, last]
+        inside = beside[beside.index(start) : beside.index(end) + 1]
+        keys = [locator_key(each.locator) for each in inside]
+        return keys if 0 < len(keys) <= MAX_RANGE else [first, last]
+
+    def table_named(self, number: str, chunk: Chunk) -> str:
+        """Return the locator of a numbered table, also of one that is numbered in its paragraph."""
+        name = f"Table {number}"
+        if locator_key(name) in self.by_key:
+            return name
+        for each in self._tables(chunk):
+            if locator_key(each.locator).endswith(locator_key(f" {name}")):
+                return each.locator
+        return name
+
+    def table_near(self, chunk: Chunk, position: int, *, is_above: bool) -> str:
+        """Return the locator of the next or the previous table in the same section, or ""."""
+        tables = self._tables(chunk)
+        above = [each for each in tables if each.span.end <= position]
+        below = [each for each in tables if each.span.start >= position]
+        found = above[-1:] if is_above else below[:1]
+        return found[0].locator if found else ""
+
+    def _tables(self, chunk: Chunk) -> list[Chunk]:
+        section = self.section(chunk)
+        return [
+            each
+            for each in self.chunks
+            if each.kind == "table" and section.span.overlap(each.span) == len(each.span)
+        ]
+
+
+def _is_called(chunk: Chunk, word: str) -> bool:
+    return chunk.kind == "section" and bool(
+        re.fullmatch(rf"{word} [\w.-]+", locator_key(chunk.locator))
+    )
+
+
+def slug(words: str) -> str:
+    """Return a heading's anchor as Markdown viewers make it.
+
+    >>> slug("Rules & Notes (2nd)")
+    'rules--notes-2nd'
+    """
+    return _SLUG_DROPPED.sub("", words.casefold()).strip().replace(" ", "-")

@@ -1,0 +1,129 @@
+"""Cross references in the words of clauses, as links to the keys of the places they mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from pincite.core.locators import locator_key
+from pincite.core.types import Chunk, Document, Link, Span
+from pincite.ingest.citations import citations, labels_of
+from pincite.ingest.names import names
+from pincite.ingest.places import Places
+from pincite.ingest.resolve import INSIDE, Resolver, Target, merged
+
+_NEAR = re.compile(
+    r"\b(?:the\s+)?(?:(?P<next>following|accompanying|next)|(?P<last>preceding|previous))\s+table\b"
+    r"|\b(?:the\s+)?table\s+(?:(?P<below>below|that\s+follows|following)|(?P<above>above))\b",
+    re.IGNORECASE,
+)
+_RESERVED = re.compile(r"[.\s]*\[reserved\]", re.IGNORECASE)
+_LABEL_END = re.compile(r"[:—]")
+_EXCEPTION = re.compile(r"^(?P<of>.*?)\s*\bExceptions?(?: .*)?$")
+_CELL_LABELS = re.compile(r"(?:\([0-9A-Za-z]{1,5}\))+")
+_LINE = re.compile(r"[^\n]*")
+
+
+def references(document: Document, chunks: Sequence[Chunk]) -> list[Link]:
+    """Return the cross references of a document, and what its exceptions are exceptions to.
+
+    The source is the deepest clause that holds the words. The target is a key as
+    ``locator_key`` makes it; whether there is such a place, the store knows.
+    """
+    places = Places(chunks)
+    resolver = Resolver(document.text, places, document.title)
+    links: dict[Link, None] = {}
+    for chunk in places.chunks:
+        if chunk.kind == "exception":
+            links.update(dict.fromkeys(_exception(document, chunk, places)))
+        for target in _targets(document.text, chunk, resolver):
+            span = Span(document.id, target.start, target.end)
+            links[Link(chunk.id, target.relation, target.key, span)] = None
+    return list(links)
+
+
+def _targets(text: str, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:
+    """Yield what the own words of a chunk refer to."""
+    start, heading_end = _words(text, chunk)
+    own = locator_key(chunk.locator)
+    found = [
+        target
+        for citation in citations(text, start, chunk.own_end)
+        if not _RESERVED.match(text, citation.end)
+        for target in resolver.targets(citation, chunk)
+    ]
+    found += _named(text, start, chunk, resolver)
+    if chunk.kind == "table":
+        found += _columns(text, chunk, found)
+    for target in sorted(found, key=lambda target: target.start):
+        names_itself = target.start < heading_end and own.startswith(target.key)
+        if target.key and not names_itself:
+            yield target
+
+
+def _named(text: str, start: int, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:
+    """Yield references by the name of a heading, and to a table above or below."""
+    places = resolver.places
+    for name in names(text, start, chunk.own_end, places):
+        yield Target(name.key, INSIDE, name.start, name.end)
+    for match in _NEAR.finditer(text, start, chunk.own_end):
+        is_above = bool(match["last"] or match["above"])
+        key = locator_key(places.table_near(chunk, match.start(), is_above=is_above))
+        yield Target(key, INSIDE, *match.span())
+
+
+def _words(text: str, chunk: Chunk) -> tuple[int, int]:
+    """Return where the words of a chunk begin behind its label, and where its heading ends."""
+    start, end = chunk.span.start, chunk.own_end
+    if chunk.kind in ("exception", "note"):
+        label = _LABEL_END.search(text, start, min(end, start + 120))
+        return (label.end() if label else start), start
+    if chunk.kind in ("section", "table", "document"):
+        line = _LINE.match(text, start, end)
+        heading_end = line.end() if line else start
+        return start, heading_end if chunk.kind != "table" or text[start] != "|" else start
+    return start, start
+
+
+def _exception(document: Document, chunk: Chunk, places: Places) -> Iterator[Link]:
+    """Yield the link from an exception to the clause it modifies."""
+    match = _EXCEPTION.match(chunk.locator)
+    of = match["of"] if match else ""
+    if not of and chunk.parent:
+        of = places.by_id[chunk.parent].locator
+    if of:
+        end = _words(document.text, chunk)[0]
+        span = Span(document.id, chunk.span.start, end)
+        yield Link(chunk.id, "exception_to", locator_key(of), span)
+
+
+def _columns(text: str, chunk: Chunk, found: Sequence[Target]) -> list[Target]:
+    """Return the labels in a column whose head names their section: "see § 5 (paragraph)"."""
+    lines = [match for match in _LINE.finditer(text, chunk.span.start, chunk.own_end) if match[0]]
+    rows = [line for line in lines if line.group().lstrip().startswith("|")]
+    targets: list[Target] = []
+    for column, head in enumerate(_cells(rows[0]) if rows else []):
+        base = next((t for t in found if head[0] <= t.start < head[1]), None)
+        if base is None or "paragraph" not in text[slice(*head)].lower():
+            continue
+        for row in rows[1:]:
+            cells = _cells(row)
+            if column < len(cells):
+                targets += _cell(text, cells[column], base)
+    return targets
+
+
+def _cells(row: re.Match[str]) -> list[tuple[int, int]]:
+    """Return where the cells of a row stand."""
+    bars = [row.start() + match.start() for match in re.finditer(r"(?<!\\)\|", row.group())]
+    return [(left + 1, right) for left, right in pairwise(bars)]
+
+
+def _cell(text: str, cell: tuple[int, int], base: Target) -> Iterator[Target]:
+    before: tuple[str, ...] = ()
+    for match in _CELL_LABELS.finditer(text, *cell):
+        labels = labels_of(match.group())
+        if labels:
+            before = labels if not before else merged(before, labels)
+            yield Target(base.key + "".join(before).lower(), base.relation, *match.span())

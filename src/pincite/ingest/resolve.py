@@ -1,0 +1,218 @@
+"""From a citation to the keys of the places it means, as seen from the clause that cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pincite.core.locators import locator_key
+from pincite.core.types import Chunk
+from pincite.ingest.citations import INNER, NAMED, Citation, Cited
+from pincite.ingest.places import Places
+from pincite.ingest.sequence import readings
+
+INSIDE, OUTSIDE = "refers_to", "refers_outside"
+# Before a bare number: what makes it a place, and what makes it a quantity.
+_POINTER = re.compile(
+    r"(?:\b(?:see|also|refer to|under|per|comply(?:ing)? with|complies with|accordance with"
+    r"|required by|provided in|specified in|described in|defined in|permitted by|clause at)"
+    r")[\s*_]*$",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"(?:\b(?:than|exceeds?|exceeding|about|approximately|nearly|equals?|version|of at least|at"
+    r" (?:least|most)|by|times)|[=<>≥≤×±+$€£])\s*$",
+    re.IGNORECASE,
+)
+_FAR = 30
+_LARGE = 10  # a smaller number before the point is more often a quantity than a section
+
+
+class Target(NamedTuple):
+    """A place that is meant: its key, whether it is outside, and the words that say so."""
+
+    key: str
+    relation: str
+    start: int
+    end: int
+
+
+class Resolver:
+    """Resolves what the clauses of one document cite."""
+
+    def __init__(self, text: str, places: Places, title: str) -> None:
+        self.text = text
+        self.places = places
+        self.title = title.casefold()
+
+    def targets(self, citation: Citation, chunk: Chunk) -> list[Target]:
+        """Return the places that a citation in a chunk means; none if it is no reference."""
+        if citation.is_own:
+            key = locator_key(self.places.own(citation.word, chunk))
+            return [Target(key, INSIDE, citation.start, citation.end)] if key else []
+        if citation.is_bare and not self._is_place(citation.cited[0]):
+            return []
+        whole = _completed(citation.cited)
+        if not whole[0].number:
+            located = self._located(citation, whole, chunk)
+        else:
+            located = [(self._absolute(citation, each, chunk), each) for each in whole]
+        return list(self._linked(citation, located))
+
+    def _linked(self, citation: Citation, located: Sequence[tuple[str, Cited]]) -> Iterator[Target]:
+        """Yield the targets of named places, with ranges as their members."""
+        tail, last = citation.tail, len(located) - 1
+        for position, (name, cited) in enumerate(located):
+            key = locator_key(name)
+            if not name or (cited.is_doubtful and not self.places.has(key)):
+                continue
+            if position < last and located[position + 1][1].is_inner:
+                continue
+            start = cited.start
+            if position and (cited.is_inner or cited.ends_range):
+                start = located[position - 1][1].start
+            end = max(cited.end, tail.end) if position == last else cited.end
+            relation, key = self._relation(citation, cited, key)
+            keys = [key]
+            if cited.ends_range and position and located[position - 1][0]:
+                keys = self.places.between(locator_key(located[position - 1][0]), key)[1:]
+            if position == last and citation.aside:
+                keys, end = [self._with_aside(keys[0], citation.aside)], citation.end
+            for each in keys:
+                yield Target(each, relation, start, end)
+
+    def _with_aside(self, key: str, aside: str) -> str:
+        whole = locator_key(f"{key} {aside}")
+        return whole if self.places.has(whole) else key
+
+    def _is_place(self, cited: Cited) -> bool:
+        """Return whether a bare number is a place and no quantity."""
+        before = self.text[max(0, cited.start - 40) : cited.start]
+        known = self.places.has(locator_key(cited.number + "".join(cited.labels)))
+        if cited.labels:
+            return known or ("." in cited.number and self._is_alike(cited) and bool(before.strip()))
+        if _POINTER.search(before) and (known or self._is_alike(cited)):
+            return True
+        large = int(cited.number.split(".")[0]) >= _LARGE
+        return large and self._is_alike(cited) and not _AMOUNT.search(before)
+
+    def _is_alike(self, cited: Cited) -> bool:
+        """Return whether sections of this document are numbered alike."""
+        return cited.number.split(".")[0] in self.places.parts or "-" in cited.number
+
+    def _absolute(self, citation: Citation, cited: Cited, chunk: Chunk) -> str:
+        """Return the locator of a numbered place."""
+        word, labels = citation.word, "".join(cited.labels)
+        number = cited.number + labels
+        if citation.law and not ("CFR" in citation.law.replace(".", "") and "." in number):
+            name = word if word in NAMED else ""
+            return " ".join(f"{citation.law} {name} {number}".split())
+        if word == "table":
+            return self._table(citation, number, chunk)
+        if word in NAMED:
+            return f"{word} {number}"
+        if word and INNER.get(word, 0) and not labels and "." not in number:
+            base = self.places.climb(chunk, (f"({number})",))
+            if base is not None:
+                return f"{base}({number})"
+            return number if word in ("subsection", "clause") else ""
+        return f"section {number}" if number[:1].isalpha() else number
+
+    def _table(self, citation: Citation, number: str, chunk: Chunk) -> str:
+        place = citation.tail.place
+        if place and not place.cited[0].number:
+            base = self._located(place, _completed(place.cited), chunk)
+            if base and base[0][0] and f"{base[0][0]} Table {number}" in self.places.exact:
+                return f"{base[0][0]} Table {number}"
+        return self.places.table_named(number, chunk)
+
+    def _located(
+        self, citation: Citation, whole: Sequence[Cited], chunk: Chunk
+    ) -> list[tuple[str, Cited]]:
+        """Return the locators of places that are cited by their labels alone."""
+        base = self._base(citation, whole[0], chunk)
+        if base is None:
+            return []
+        return [(base + "".join(each.labels), each) for each in whole]
+
+    def _base(self, citation: Citation, first: Cited, chunk: Chunk) -> str | None:
+        """Return the locator that labels are to be added to, None if they are of something else."""
+        tail, places = citation.tail, self.places
+        if tail.kind in ("other", "name"):
+            return None
+        if tail.place:
+            inner = self.targets(tail.place, chunk)
+            return inner[0].key if inner else None
+        climbed = places.climb(chunk, first.labels)
+        section = places.section(chunk).locator
+        if tail.word == "section" or (tail.word == "subsection" and climbed is None):
+            return section
+        own = places.own(tail.word, chunk) if tail.word in INNER else ""
+        if own and own + "".join(first.labels) in places.exact:
+            return own
+        if climbed is None and (first.is_doubtful or (chunk.kind == "table" and not tail.kind)):
+            return None
+        return section if climbed is None else climbed
+
+    def _relation(self, citation: Citation, cited: Cited, key: str) -> tuple[str, str]:
+        """Return whether a place is outside this document, and the key under which it is."""
+        tail = citation.tail
+        if self.places.has(key) and not (tail.kind == "name" and not self._is_own(tail.name)):
+            return INSIDE, key
+        if citation.law:
+            return OUTSIDE, key
+        if tail.place:
+            return self._relation_of_place(citation, key)
+        if tail.kind == "name" and not self._is_own(tail.name):
+            return OUTSIDE, key if "." in cited.number else f"{key} of the {tail.name.casefold()}"
+        if tail.kind == "this" and tail.word in ("chapter", "title", "subchapter", "act"):
+            own = any(key.startswith(f"{tail.word} ") for key in self.places.by_key)
+            return (INSIDE if own else OUTSIDE), key
+        return (OUTSIDE if self.places.is_foreign(cited.number) else INSIDE), key
+
+    def _relation_of_place(self, citation: Citation, key: str) -> tuple[str, str]:
+        place = citation.tail.place
+        assert place is not None
+        last = place.cited[-1] if place.cited else None
+        if last is None or not last.number:
+            return INSIDE, key
+        name = locator_key(f"{place.word if place.word in NAMED else ''} {last.number}")
+        relation, name = self._relation(place, last, name)
+        if citation.word in NAMED and not self.places.has(name):
+            return relation, f"{key} of {name}"
+        return relation, key
+
+    def _is_own(self, name: str) -> bool:
+        return name.casefold() in self.title
+
+
+def _completed(cited: Sequence[Cited]) -> list[Cited]:
+    """Return the places with what their neighbours let them leave out: "(c)(2) or (3)"."""
+    whole: list[Cited] = []
+    for each in cited:
+        if whole and not each.number:
+            number, before = whole[-1].number, whole[-1].labels
+            labels = before + each.labels if each.is_inner else merged(before, each.labels)
+            each = Cited(
+                each.start, each.end, number, labels, each.ends_range, each.is_inner,
+                each.is_doubtful,
+            )  # fmt: skip
+        whole.append(each)
+    return whole
+
+
+def merged(before: Sequence[str], labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels with those of the place before that they go on from.
+
+    >>> merged(("(c)", "(3)", "(i)"), ("(ii)",)), merged(("(a)", "(1)"), ("(b)", "(2)"))
+    (('(c)', '(3)', '(ii)'), ('(b)', '(2)'))
+    """
+    if len(labels) > 1 and labels[0] in before:
+        return (*before[: list(before).index(labels[0])], *labels)
+    first = dict(readings(labels[0]))
+    for depth in range(len(before) - 1, -1, -1):
+        steps = [first[style] - value for style, value in readings(before[depth]) if style in first]
+        if any(0 < step < _FAR for step in steps):  # "(c)" is not the hundredth of "(i)"
+            return (*before[:depth], *labels)
+    return labels if len(before) <= len(labels) else (*before[: len(before) - len(labels)], *labels)

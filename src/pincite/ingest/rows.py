@@ -1,0 +1,74 @@
+"""Rows of tables as places of their own, so that a citation can point to one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pincite.core.tables import parse_table, row_spans
+from pincite.ingest.tree import Clause
+
+# A table of data, not of rules: its rows are found by their table alone.
+MAX_ROWS = 2000
+NAME_CHARS = 80
+
+
+def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
+    """Return the clause tree with a child for every row of every table.
+
+    A table's own words are then its caption and its header; what follows the rows (footnotes) is a
+    child as well, so own spans still join to the text.
+    """
+    parents = {clause.parent for clause in clauses}
+    grown: list[Clause] = []
+    place: list[int] = []  # where each of the old clauses stands among the grown ones
+    for i, clause in enumerate(clauses):
+        place.append(len(grown))
+        parent = place[clause.parent] if clause.parent >= 0 else -1
+        rows = (
+            _rows(text, clause, len(grown)) if clause.kind == "table" and i not in parents else []
+        )
+        own_end = rows[0].start if rows else clause.own_end
+        grown.append(replace(clause, parent=parent, own_end=own_end))
+        grown += rows
+    return grown
+
+
+def _rows(text: str, table: Clause, parent: int) -> list[Clause]:
+    words = text[table.start : table.end]
+    spans, parsed = row_spans(words), parse_table(words)
+    if parsed is None or not spans or len(spans) > MAX_ROWS or len(spans) != len(parsed.rows):
+        return []
+    starts = [table.start + start for start, _ in spans]
+    last_end = table.start + spans[-1][1]
+    has_notes = bool(text[last_end : table.end].strip())
+    ends = [*starts[1:], last_end if has_notes else table.end]
+    rows = [
+        Clause("row", "", f"{table.locator} > {name}", name, start, end, end, parent, table.path)
+        for name, start, end in zip(_names(parsed.rows), starts, ends, strict=True)
+    ]
+    if has_notes:
+        end = table.end
+        rows.append(Clause("text", "", table.locator, "", last_end, end, end, parent, table.path))
+    return rows
+
+
+def _names(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a name for each row: its first cell, and as many more as make it unique."""
+    names = [_name(row, 1) for row in rows]
+    for cells in (2, 3):
+        counts = Counter(names)
+        names = [
+            _name(row, cells) if counts[name] > 1 else name
+            for row, name in zip(rows, names, strict=True)
+        ]
+    counts = Counter(names)
+    return [
+        f"{name} (row {number})" if counts[name] > 1 or not name else name
+        for number, (name, _) in enumerate(zip(names, rows, strict=True), 1)
+    ]
+
+
+def _name(row: Sequence[str], cells: int) -> str:
+    return ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]
