@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = [
     {"cli"},
     {"evaluate"},
-    {"api", "audit", "editions"},
+    {"api", "audit", "editions", "exchange"},
     {"pipeline"},
     {"answer", "retrieve"},
     {"index", "ingest"},

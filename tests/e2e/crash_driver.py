@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from pincite.index import builder
 DOCUMENTS = 6
 SETTINGS = Settings(tokens=TokenSettings(bigrams=False))
 CRASHED = 77
+groups: list[int] = []  # of the last child and its own children
 WRITES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}
 
 
@@ -112,21 +114,34 @@ def play(job: dict[str, object]) -> None:
 
 
 def ended(job: dict[str, object]) -> int:
-    """Play a job in a child and return its exit code, negative for a signal."""
+    """Play a job in a child and return its exit code, negative for a signal.
+
+    The child's own children are left alone until the next job: they must not be in anybody's way.
+    """
+    end_orphans()
     child = os.fork()
     if child == 0:
+        os.setpgid(0, 0)
         try:
             play(job)
         except BaseException:
             sys.excepthook(*sys.exc_info())
             os._exit(1)
         os._exit(0)
+    groups.append(child)
     if "kill_after" in job:
         time.sleep(float(str(job["kill_after"])))
         os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def end_orphans() -> None:
+    while groups:
+        with suppress(ProcessLookupError):
+            os.killpg(groups.pop(), signal.SIGKILL)
+
+
 if __name__ == "__main__":
     for line in sys.stdin:
         print(ended(json.loads(line)), flush=True)
+    end_orphans()

@@ -15,13 +15,15 @@ import sys
 from pathlib import Path
 
 SEED = 97
-_PLACE = r"(?:sub)?(?:section|paragraph|part|chapter|clause)s?|appendix|tables?|articles?|footnotes?"
-NET = re.compile(
-    rf"§+|\b(?i:{_PLACE}|rules?|titles?|annex|schedule|items?|element|resolution)\b(?:\(s\))?"
-    r"(?: No\.)?(?: [0-9A-Z]+\b)?|\b(?:\d+ )?(?:CFR|U\.S\.C\.)|\bAct\b"
-    r"|(?<!^)(?<!\n)\([0-9A-Za-z]{1,5}\)|\d+\.\d+",
+_PLACE = (
+    r"(?:sub)?(?:section|paragraph|part|chapter|clause)s?|appendix|tables?|articles?|footnotes?"
 )
-GLUE = re.compile(r"[\s,.]*(?:(?:and|or|through|to|of|in|this|the)\s+){0,3}|[–-]|\d+")
+NET = re.compile(
+    rf"§+|\b(?:[Tt]his (?:rule )?)?(?i:{_PLACE}|annex|schedule|items?)\b(?:\(s\))?(?: [0-9A-Z]+\b)?"
+    r"|\b(?i:elements?|rules?|titles?|resolution)(?: No\.)? \d+|\b(?:\d+ )?(?:CFR|U\.S\.C\.)"
+    r"|\b[Aa]ct\b|(?<!^)(?<!\n)\([0-9A-Za-z]{1,5}\)|\d+\.\d+",
+)
+GLUE = re.compile(r"[\s,.]*(?:(?:and|or|through|to|of|in|the)\s+){0,3}\(?|[–-]|\d+")
 
 
 def strings(text: str) -> list[tuple[int, int]]:
@@ -46,12 +48,18 @@ def drawn(text: str) -> list[tuple[int, int]]:
     return order
 
 
+def in_table(text: str, start: int) -> bool:
+    """Return whether a string stands in a row of a table."""
+    return text[text.rfind("\n", 0, start) + 1] == "|"
+
+
 def main() -> None:
-    """Print the strings in drawing order, with their sentence."""
+    """Print the strings in drawing order, with the words around them."""
     text = Path(sys.argv[1]).read_text(encoding="utf-8")
     for start, end in drawn(text):
+        kind = "table" if in_table(text, start) else "words"
         around = text[max(0, start - 70) : start], text[start:end], text[end : end + 50]
-        print(start, " ".join(f"{around[0]}⟦{around[1]}⟧{around[2]}".split()))
+        print(start, kind, " ".join(f"{around[0]}⟦{around[1]}⟧{around[2]}".split()))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,9 @@ from pincite.cli.options import (
 
 if TYPE_CHECKING:
     from pincite.api import Outcome
+    from pincite.core.settings import Settings
 
+WATCH_SECONDS = 1.0
 PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
 
 
@@ -36,6 +39,9 @@ def ingest(
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build the index anew.")] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents that are no longer among the files.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay and follow the files; Ctrl-C ends it.")
     ] = False,
     config: ConfigOption = None,
     sets: SetOption = None,
@@ -47,32 +53,59 @@ def ingest(
     with told(as_json=as_json, index=index):
         settings = settings_from(config, sets)
         files = api.find_files(paths)
-        start = time.perf_counter()
-        outcomes = []
-        stream = api.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
-        for outcome in _with_progress(stream, files):
-            outcomes.append(outcome)
-            if outcome.status == "rejected" and not as_json:
-                err.print(f"[bold red]skipped:[/] {_plain(outcome.reason)}", soft_wrap=True)
-                err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
-        seconds = time.perf_counter() - start
-    counts = Counter(outcome.status for outcome in outcomes)
+        counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
+        seen = _signature(files)
+        while watch:
+            time.sleep(WATCH_SECONDS)
+            files = api.find_files(paths)
+            if _signature(files) != seen:
+                seen = _signature(files)
+                _once(files, index, settings, rebuild=False, prune=True, as_json=as_json)
+    if counts["rejected"] or not files:
+        raise typer.Exit(PARTIAL)
+
+
+def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
+    """Return what changes when a file does, without reading it."""
+    found = []
+    for file, doc_id in files:
+        with suppress(OSError):  # gone between listing and looking
+            facts = file.stat()
+            found.append((doc_id, facts.st_mtime_ns, facts.st_size))
+    return found
+
+
+def _once(
+    files: list[tuple[Path, str]],
+    index: Path,
+    settings: Settings,
+    *,
+    rebuild: bool,
+    prune: bool,
+    as_json: bool,
+) -> Counter[str]:
+    """Bring the index up to date once, tell what happened, and return the counts."""
+    from pincite import api
+
+    start = time.perf_counter()
+    outcomes = []
+    stream = api.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
+    for outcome in _with_progress(stream, files):
+        outcomes.append(outcome)
+        if outcome.status == "rejected" and not as_json:
+            err.print(f"[bold red]skipped:[/] {_plain(outcome.reason)}", soft_wrap=True)
+            err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
+    seconds = time.perf_counter() - start
+    counts = Counter(str(outcome.status) for outcome in outcomes)
     if as_json:
-        print_json(
-            {
-                "index": str(index),
-                "counts": counts,
-                "seconds": seconds,
-                "files": [asdict(outcome) for outcome in outcomes],
-            }
-        )
+        report = {"index": str(index), "counts": counts, "seconds": seconds}
+        print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
     else:
         chunks = sum(outcome.chunks for outcome in outcomes)
         words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
         summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s → {index}"
         out.print(summary, markup=False, soft_wrap=True)
-    if counts["rejected"] or not files:
-        raise typer.Exit(PARTIAL)
+    return counts
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from pincite import __version__
-from pincite.cli import audit, cell, diff, doctor, ingest, listing, removal, reproduce, search, show
+from pincite.cli import (
+    audit,
+    cell,
+    diff,
+    doctor,
+    exchange,
+    ingest,
+    listing,
+    removal,
+    reproduce,
+    search,
+    show,
+)
 
 app = typer.Typer(
     name="pincite",
@@ -25,6 +37,8 @@ app.command("remove")(removal.remove)
 app.command("cell")(cell.cell)
 app.command("audit")(audit.audit)
 app.command("diff")(diff.diff)
+app.command("export")(exchange.export)
+app.command("import")(exchange.load)
 app.command("doctor")(doctor.doctor)
 app.command("reproduce")(reproduce.reproduce)
 

@@ -69,6 +69,8 @@ def mentions(query: str) -> list[Mention]:
 
     >>> mentions("Does Table 310.16 override 240.4(D)?")
     [Mention(first='table 310.16', last=''), Mention(first='240.4(d)', last='')]
+    >>> mentions("52.202-1 and 97.301-97.305")
+    [Mention(first='52.202-1', last=''), Mention(first='97.301', last='97.305')]
     >>> mentions("a 2.5 mm conductor at 1.5 kV")
     []
     """

@@ -7,6 +7,7 @@ in the length of the document.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from pincite.ingest.profile import KindRule, LinkRule, Pattern, Profile
 
 # How far before "(AR)" its long form can begin.
 LONG_FORM_CHARS = 120
+# Across these, a long form does not reach.
+_BREAK = re.compile(r"[|();:]|\n\s*\n")
 # In fewer clauses than this nothing is common.
 FEW_CLAUSES = 10
 
@@ -125,13 +128,18 @@ def _read_aliases(reading: _Reading, profile: Profile) -> None:
         longs = matches(rule.pattern, view, "term") if has_term else None
         for found in matches(rule.pattern, view, "alias"):
             if longs is None:
-                before = view.text[max(view.start, found.start - LONG_FORM_CHARS) : found.start]
-                term = plain_term(long_form(found.value, before.rpartition("(")[0]))
+                term = plain_term(long_form(found.value, _words_before(view, found)))
             else:
                 term = plain_term(next(longs).value)
             if term and (found.value, term.casefold()) not in seen:
                 seen.add((found.value, term.casefold()))
                 reading.aliases.append(Alias(found.value, term, found.start, found.end))
+
+
+def _words_before(view: View, found: Found) -> str:
+    """Return the words of the sentence, or of the table's cell, that lead to a short form."""
+    before = view.text[max(view.start, found.start - LONG_FORM_CHARS) : found.start - 1]
+    return _BREAK.split(before)[-1]
 
 
 def _sourced(pattern: Pattern, view: View, source: str) -> Iterator[Found]:
@@ -296,8 +304,9 @@ def _uses(readings: Sequence[_Reading], profile: Profile) -> Iterator[Link]:
             names.setdefault(alias.term, alias.term.casefold())
     lexicon = Lexicon(names, endings=profile.endings)
     found = [_first_uses(reading, lexicon) for reading in readings]
-    counts = Counter(target for uses in found for target in uses)
-    most = max(FEW_CLAUSES, profile.common_share * len(readings))
+    clauses = [uses for each, uses in zip(readings, found, strict=True) if each.chunk.kind != "row"]
+    counts = Counter(target for uses in clauses for target in uses)
+    most = max(FEW_CLAUSES, profile.common_share * len(clauses))
     for reading, uses in zip(readings, found, strict=True):
         around = {reading.chunk.id, reading.chunk.parent}
         for target, use in uses.items():

@@ -13,6 +13,7 @@ from pincite.ingest.matching import Found
 MOST_WORDS = 8
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _PARENTHESES = re.compile(r"^(?P<before>[^()]{1,100}?)\s*\((?P<inside>[^()]{1,100})\)$")
+_SECOND = re.compile(r"\)\s*\([^()]{1,100}\)$")  # "ERP (effective radiated power) (in dBi)"
 _SIGNS = " \t\r\n*_`“”\"'‘’.:;,—–-"
 
 
@@ -44,10 +45,10 @@ def split_term(found: Found, *, inverted: bool) -> tuple[str, list[Alias]]:
     >>> term, aliases[0].name
     ('Residual-current device', 'RCD')
     """
-    match = _PARENTHESES.match(found.value)
+    match = _PARENTHESES.match(_SECOND.sub(")", found.value))
     before = plain_term(match["before"]) if match else plain_term(found.value)
     inside = plain_term(match["inside"]) if match else ""
-    if inside and long_form(inside, before):
+    if inside and (long_form(inside, before) or _abbreviates(inside, before)):
         term, names = before, [inside]
     elif inside and long_form(before, inside):
         term, names = inside, [before]
@@ -56,13 +57,27 @@ def split_term(found: Found, *, inverted: bool) -> tuple[str, list[Alias]]:
     head, comma, tail = term.partition(", ")
     if inverted and comma and "," not in tail:
         names.append(f"{tail} {head[:1].lower()}{head[1:]}")
-    return term, [Alias(name, term, found.start, found.end) for name in names]
+    return term, [Alias(name, term, *_place(name, found)) for name in names]
+
+
+def _place(name: str, found: Found) -> tuple[int, int]:
+    """Return where a name stands inside the words that give it, or where all of them stand."""
+    at = found.value.find(name)
+    is_exact = at >= 0 and len(found.value) == found.end - found.start
+    return (found.start + at, found.start + at + len(name)) if is_exact else (found.start, found.end)
+
+
+def _abbreviates(short: str, term: str) -> bool:
+    """Return whether capitals behind a term are letters of it in order, as XP of experience."""
+    rest = iter(term.casefold())
+    return short.isupper() and len(short) > 1 and all(c in rest for c in short.casefold())
 
 
 def long_form(short: str, words: str) -> str:
     """Return the ending of ``words`` that ``short`` abbreviates, or nothing (Schwartz 2003).
 
-    Letters of the short form must appear in order in the long one, the first at a word's start.
+    Letters of the short form must appear in order in the long one, the first at a word's start
+    and, unlike there, the last one in the last word.
 
     >>> long_form("AR", "your usual Armour Rating")
     'Armour Rating'
@@ -73,12 +88,12 @@ def long_form(short: str, words: str) -> str:
     folded = near.casefold()
     if len(folded) != len(near) or len(letters) < 2:
         return ""
-    at = len(near)
+    at, last = len(near), folded.rfind(" ") + 1
     for position in range(len(letters) - 1, -1, -1):
         at = folded.rfind(letters[position], 0, at)
         while position == 0 and at > 0 and folded[at - 1].isalnum():
             at = folded.rfind(letters[0], 0, at)
-        if at < 0:
+        if at < 0 or (position == len(letters) - 1 and at < last):
             return ""
     form = near[at:].strip(_SIGNS)
     return form if len(form) > len(short) and short not in form.split() else ""

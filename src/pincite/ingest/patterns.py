@@ -134,8 +134,11 @@ class _Steps:
         return _Rest(1 + rest.cost, rest.first, rest.is_end)
 
     def _any_of(self, ways: list[_Rest]) -> _Rest:
+        """Return the cost of trying all ways: those go on that the next character allows."""
         first = frozenset().union(*(way.first for way in ways))
-        return _Rest(sum(way.cost for way in ways), first)
+        always = sum(way.cost for way in ways if not way.first)
+        costs = [sum(way.cost for way in ways if sign in way.first) for sign in first]
+        return _Rest(len(ways) + always + max(costs, default=0), first)
 
     def _repeat(self, least: int, most: int, body: list[Any], rest: _Rest) -> _Rest:
         items = list(body)
@@ -147,8 +150,8 @@ class _Steps:
         width = max(1, inner.cost) * (min(most, WINDOW) - least + 1)
         first = inner.first | (rest.first if least == 0 else frozenset())
         # The last repeat of a pattern ends the match wherever it stops: it cannot fail later.
-        if rest.is_end and least <= 1 and not inner.first & rest.first:
-            return _Rest(1, first)
+        if rest.is_end and not inner.first & rest.first:
+            return _Rest(1 + least * inner.cost, first)
         if inner.first & rest.first:
             return _Rest(least + width * (1 + rest.cost), first)
         return _Rest(least + width + rest.cost, first)

@@ -87,9 +87,7 @@ class Places:
             return section.locator  # a contract's clause; a law's one is an item such as (A)
         if word in ("paragraph", "subparagraph", "clause", "subclause", "item", "paragraphe"):
             return items[0].locator if items else ""
-        named = [
-            each.locator for each in inside if locator_key(each.locator).startswith(f"{word} ")
-        ]
+        named = [each.locator for each in inside if _is_called(each, word)]
         return named[0] if named else self._alone(word)
 
     def _alone(self, word: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Link, Span
-from pincite.ingest.citations import citations, labels_of
+from pincite.ingest.citations import citations
+from pincite.ingest.columns import Columns, cell_targets, head_columns
 from pincite.ingest.names import names
 from pincite.ingest.places import Places
-from pincite.ingest.resolve import INSIDE, Resolver, Target, merged
+from pincite.ingest.resolve import INSIDE, Resolver, Target
 
 _NEAR = re.compile(
     r"\b(?:the\s+)?(?:(?P<next>following|accompanying|next)|(?P<last>preceding|previous))\s+table\b"
@@ -21,7 +21,6 @@ _NEAR = re.compile(
 _RESERVED = re.compile(r"[.\s]*\[reserved\]", re.IGNORECASE)
 _LABEL_END = re.compile(r"[:—]")
 _EXCEPTION = re.compile(r"^(?P<of>.*?)\s*\bExceptions?(?: .*)?$")
-_CELL_LABELS = re.compile(r"(?:\([0-9A-Za-z]{1,5}\))+")
 _LINE = re.compile(r"[^\n]*")
 
 
@@ -33,18 +32,24 @@ def references(document: Document, chunks: Sequence[Chunk]) -> list[Link]:
     """
     places = Places(chunks)
     resolver = Resolver(document.text, places, document.title)
+    columns: dict[str, Columns] = {}  # of tables, for their rows
     links: dict[Link, None] = {}
     for chunk in places.chunks:
         if chunk.kind == "exception":
             links.update(dict.fromkeys(_exception(document, chunk, places)))
-        for target in _targets(document.text, chunk, resolver):
+        found = _targets(document.text, chunk, resolver)
+        if chunk.kind == "table":
+            columns[chunk.id] = head_columns(document.text, chunk, found)
+        if heads := columns.get(chunk.id) or columns.get(chunk.parent or ""):
+            found += cell_targets(document.text, chunk, heads)
+        for target in found:
             span = Span(document.id, target.start, target.end)
             links[Link(chunk.id, target.relation, target.key, span)] = None
     return list(links)
 
 
-def _targets(text: str, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:
-    """Yield what the own words of a chunk refer to."""
+def _targets(text: str, chunk: Chunk, resolver: Resolver) -> list[Target]:
+    """Return what the own words of a chunk refer to, in their order."""
     start, heading_end = _words(text, chunk)
     own = locator_key(chunk.locator)
     found = [
@@ -54,12 +59,14 @@ def _targets(text: str, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:
         for target in resolver.targets(citation, chunk)
     ]
     found += _named(text, start, chunk, resolver)
-    if chunk.kind == "table":
-        found += _columns(text, chunk, found)
-    for target in sorted(found, key=lambda target: target.start):
-        names_itself = target.start < heading_end and own.startswith(target.key)
-        if target.key and not names_itself:
-            yield target
+    return sorted(
+        (
+            target
+            for target in found
+            if target.key and not (target.start < heading_end and own.startswith(target.key))
+        ),
+        key=lambda target: target.start,
+    )
 
 
 def _named(text: str, start: int, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:
@@ -96,34 +103,3 @@ def _exception(document: Document, chunk: Chunk, places: Places) -> Iterator[Lin
         end = _words(document.text, chunk)[0]
         span = Span(document.id, chunk.span.start, end)
         yield Link(chunk.id, "exception_to", locator_key(of), span)
-
-
-def _columns(text: str, chunk: Chunk, found: Sequence[Target]) -> list[Target]:
-    """Return the labels in a column whose head names their section: "see § 5 (paragraph)"."""
-    lines = [match for match in _LINE.finditer(text, chunk.span.start, chunk.own_end) if match[0]]
-    rows = [line for line in lines if line.group().lstrip().startswith("|")]
-    targets: list[Target] = []
-    for column, head in enumerate(_cells(rows[0]) if rows else []):
-        base = next((t for t in found if head[0] <= t.start < head[1]), None)
-        if base is None or "paragraph" not in text[slice(*head)].lower():
-            continue
-        for row in rows[1:]:
-            cells = _cells(row)
-            if column < len(cells):
-                targets += _cell(text, cells[column], base)
-    return targets
-
-
-def _cells(row: re.Match[str]) -> list[tuple[int, int]]:
-    """Return where the cells of a row stand."""
-    bars = [row.start() + match.start() for match in re.finditer(r"(?<!\\)\|", row.group())]
-    return [(left + 1, right) for left, right in pairwise(bars)]
-
-
-def _cell(text: str, cell: tuple[int, int], base: Target) -> Iterator[Target]:
-    before: tuple[str, ...] = ()
-    for match in _CELL_LABELS.finditer(text, *cell):
-        labels = labels_of(match.group())
-        if labels:
-            before = labels if not before else merged(before, labels)
-            yield Target(base.key + "".join(before).lower(), base.relation, *match.span())

@@ -151,7 +151,9 @@ class Resolver:
         own = places.own(tail.word, chunk) if tail.word in INNER else ""
         if own and own + "".join(first.labels) in places.exact:
             return own
-        if climbed is None and (first.is_doubtful or (chunk.kind == "table" and not tail.kind)):
+        if climbed is None and (
+            first.is_doubtful or (chunk.kind in ("table", "row") and not tail.kind)
+        ):
             return None
         return section if climbed is None else climbed
 

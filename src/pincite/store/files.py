@@ -74,6 +74,19 @@ def explained(action: str, path: Path) -> Iterator[None]:
         raise StoreError(f"cannot {action} {path}: {reason}", hint=hint) from error
 
 
+# Locks belong to open files, and children inherit those: a child that outlived its parent would
+# keep the lock of a dead writer. So children close them.
+_held: set[int] = set()
+
+
+def _let_go() -> None:
+    while _held:
+        os.close(_held.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 @contextmanager
 def write_lock(folder: Path) -> Iterator[None]:
     """Hold the index's write lock, or raise IndexBusy at once.
@@ -83,6 +96,7 @@ def write_lock(folder: Path) -> Iterator[None]:
     path = folder / "write.lock"
     with explained("write to", folder):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    _held.add(handle)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,4 +110,6 @@ def write_lock(folder: Path) -> Iterator[None]:
         os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
     finally:
-        os.close(handle)
+        if handle in _held:
+            _held.remove(handle)
+            os.close(handle)

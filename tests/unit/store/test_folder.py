@@ -219,6 +219,23 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
 
 
+def test_a_child_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
+    """A killed writer may leave children behind; the next writer must not wait for them."""
+    outcome, report = os.pipe()
+    with write_lock(tmp_path):
+        child = os.fork()
+        if child == 0:
+            held = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+            os.write(report, b"held" if str(tmp_path / "write.lock") in held else b"free")
+            os._exit(0)
+        os.waitpid(child, 0)
+        with pytest.raises(IndexBusy), write_lock(tmp_path):
+            pass
+    assert os.read(outcome, 4) == b"free"
+    os.close(outcome)
+    os.close(report)
+
+
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
     other = Settings(tokens=TokenSettings(bigrams=False)).shape()

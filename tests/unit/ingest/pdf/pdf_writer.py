@@ -101,7 +101,9 @@ class Pdf:
         objects: dict[int, str] = {}
         for n, number in numbers.items():
             inside = [k for k, parent in enumerate(parents) if parent == n]
-            words = f"/First {numbers[inside[0]]} 0 R /Last {numbers[inside[-1]]} 0 R" * bool(inside)
+            words = ""
+            if inside:
+                words = f"/First {numbers[inside[0]]} 0 R /Last {numbers[inside[-1]]} 0 R"
             if n >= 0:
                 title, _, page, y = self.bookmarks[n]
                 beside = [k for k, parent in enumerate(parents) if parent == parents[n]]

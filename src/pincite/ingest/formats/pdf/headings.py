@@ -13,6 +13,7 @@ from rapidfuzz import fuzz
 
 from pincite.ingest.formats.pdf.contents import is_entry
 from pincite.ingest.formats.pdf.lines import Line, split_lead
+from pincite.ingest.formats.pdf.page import Word
 
 _LONGEST = 4  # lines of one heading
 _FOOTNOTE_MARK = re.compile("[⁰¹²³⁴-⁹]+$")
@@ -46,6 +47,20 @@ def mark_bookmarked(pages: Sequence[list[Line]], targets: dict[int, list[Target]
             place = _find(pages, number, target)
             if place:
                 _mark(*place, target, group)
+
+
+def named_words(words: Sequence[Word], titles: Sequence[str]) -> set[Word]:
+    """Return the words of rows that are a bookmark's title: no table may swallow them."""
+    wanted = [_bare(title) for title in titles[:_MOST_ON_A_PAGE]]
+    rows: defaultdict[int, list[Word]] = defaultdict(list)
+    for word in words if wanted else ():
+        rows[round(word.base)].append(word)
+    named: set[Word] = set()
+    for row in rows.values():
+        bare = _bare(" ".join(word.text for word in row))
+        if any(_is_same(bare, title) for title in wanted):
+            named.update(row)
+    return named
 
 
 Place = tuple[Sequence[Line], int, int]

@@ -13,7 +13,12 @@ from pincite.ingest.formats.canonical import TITLE_CHARS, titled
 from pincite.ingest.formats.pdf.characters import MOST_CHARACTERS, Frame, frame_of, words_of
 from pincite.ingest.formats.pdf.contents import contents_span
 from pincite.ingest.formats.pdf.furniture import without_furniture
-from pincite.ingest.formats.pdf.headings import Target, mark_bookmarked, styles_of
+from pincite.ingest.formats.pdf.headings import (
+    Target,
+    mark_bookmarked,
+    named_words,
+    styles_of,
+)
 from pincite.ingest.formats.pdf.hidden import hidden_finding, visible_words
 from pincite.ingest.formats.pdf.hyphens import Joiner
 from pincite.ingest.formats.pdf.layout import page_lines
@@ -50,7 +55,7 @@ def read(data: bytes, name: str) -> Parsed:
     try:
         bookmarks = bookmarks_of(document)
         title = stated_title(document)
-        pages = _read_pages(document)
+        pages = _read_pages(document, bookmarks)
     finally:
         document.close()
     if not any(pages.pages):
@@ -90,8 +95,11 @@ def _no_text(name: str, pages: _Read) -> SourceError:
     )
 
 
-def _read_pages(document: pdfium.PdfDocument) -> _Read:
+def _read_pages(document: pdfium.PdfDocument, bookmarks: Sequence[Bookmark]) -> _Read:
     read = _Read()
+    titles: defaultdict[int, list[str]] = defaultdict(list)
+    for bookmark in bookmarks:
+        titles[bookmark.page].append(bookmark.title)
     for index in range(len(document)):
         lines: list[Line] = []
         frame = None
@@ -102,7 +110,7 @@ def _read_pages(document: pdfium.PdfDocument) -> _Read:
             read.findings.append(Finding("bad_page", message, index + 1))
         else:
             frame = frame_of(page)
-            lines = _read_page(page, frame, index + 1, read.findings)
+            lines = _read_page(page, frame, index + 1, titles[index], read.findings)
             page.close()
         read.pages.append(lines)
         read.frames.append(frame)
@@ -110,7 +118,11 @@ def _read_pages(document: pdfium.PdfDocument) -> _Read:
 
 
 def _read_page(
-    page: pdfium.PdfPage, frame: Frame, number: int, findings: list[Finding]
+    page: pdfium.PdfPage,
+    frame: Frame,
+    number: int,
+    titles: Sequence[str],
+    findings: list[Finding],
 ) -> list[Line]:
     textpage = page.get_textpage()
     characters = words_of(textpage, frame)
@@ -126,9 +138,11 @@ def _read_page(
             f"page {number} has {characters.left_out:,} characters more than {MOST_CHARACTERS:,}"
         )
         findings.append(Finding("skipped_content", message, number))
-    tables = find_tables(page, words)
-    free = [word for word in words if not _is_in(word, tables)] if tables else words
-    return page_lines(free, tables, page=number, width=frame.width, height=frame.height)
+    named = named_words(words, titles)
+    tables = find_tables(page, [word for word in words if word not in named] if named else words)
+    if tables:
+        words = [word for word in words if word in named or not _is_in(word, tables)]
+    return page_lines(words, tables, page=number, width=frame.width, height=frame.height)
 
 
 def _is_in(word: Word, tables: Sequence[FoundTable]) -> bool:

@@ -34,7 +34,18 @@ def candidate_blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> list[list[
                 current, loose = [], []
     if current:
         blocks.append(current)
-    return [_with_head(block, lines, rules) for block in _rejoined(blocks, lines)]
+    joined = [_without_running_head(block, lines) for block in _rejoined(blocks, lines)]
+    return [_with_head(block, lines, rules) for block in joined if block]
+
+
+def _without_running_head(block: list[Line], lines: Sequence[Line]) -> list[Line]:
+    """The block without the page's first line if that has a page number and stands apart."""
+    head = block[0]
+    if head is not lines[0] or len(block) < 2 or len(head.segments) > 3:
+        return block
+    ends = (head.words[0].text, head.words[-1].text)
+    is_apart = block[1].y0 - head.y1 > 0.5 * head.size
+    return block[1:] if is_apart and any(end.isdecimal() for end in ends) else block
 
 
 def _rejoined(blocks: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:

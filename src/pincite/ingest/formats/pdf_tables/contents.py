@@ -43,6 +43,6 @@ def is_contents(lines: Sequence[Placed], entries: Sequence[float]) -> bool:
 def _page_number(placed: Placed) -> int | None:
     """The figure at the end of a line that has no other, a section's number left aside."""
     segments = [segment for segment, _ in placed.parts]
-    if not segments[-1].text.isdigit() or any(s.is_number for s in segments[1:-1]):
+    if not segments[-1].text.isdecimal() or any(s.is_number for s in segments[1:-1]):
         return None
     return int(segments[-1].text) if 2 <= len(segments) <= 3 else None

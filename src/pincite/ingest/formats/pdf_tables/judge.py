@@ -95,6 +95,8 @@ def is_code(lines: Sequence[Placed], ruled: int) -> bool:
     figures = sum(placed.has_figures for placed in lines)
     if mono > 0.75 and figures < 0.6 * len(lines):
         return True
+    if mono > 0.3 and figures < 0.3 * len(lines) and len(lines) < 4:
+        return True
     return mono > 0.4 and not ruled and len(lines) < 6
 
 

@@ -1,0 +1,44 @@
+"""pincite export and import: an index as plain files and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, err, out, print_json, told
+
+FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.")]
+
+
+def export(
+    folder: FolderArgument, index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False
+) -> None:
+    """Write documents, enriched chunks and the graph as JSON lines."""
+    from pincite.exchange import export_index
+    from pincite.store.snapshot import Snapshot
+
+    with told(as_json=as_json, index=index), Snapshot.open(index) as snapshot:
+        _report(export_index(snapshot, folder), "written to", folder, as_json=as_json)
+
+
+def load(
+    folder: FolderArgument, index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False
+) -> None:
+    """Build the index again from the files that 'pincite export' wrote."""
+    from pincite.exchange import import_index
+
+    with told(as_json=as_json):
+        _report(import_index(folder, index), "read into", index, as_json=as_json)
+
+
+def _report(documents: Iterator[str], verb: str, where: Path, *, as_json: bool) -> None:
+    from rich.progress import track
+
+    count = sum(1 for _ in track(documents, "documents", console=err, transient=True))
+    if as_json:
+        print_json({"documents": count, "folder": str(where)})
+    else:
+        out.print(f"{count} documents {verb} {where}", markup=False, soft_wrap=True)

@@ -1,0 +1,158 @@
+"""An index as plain files and back: for other programs, for a look with a text editor, for moving.
+
+    index.json        settings that shaped the index
+    documents.jsonl   id, title, meta, text, findings, boxes: one document a line
+    chunks.jsonl      enriched chunks: place, span, path, text and facts: one chunk a line
+    graph.jsonl       links: source, relation, target and their evidence: one link a line
+
+Lines of one document stand together, in the same order in all files, so reading them back needs
+the memory of one document only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, fields
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TextIO
+
+from pincite.core.errors import SourceError
+from pincite.core.settings import Settings, merged
+from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
+from pincite.index.builder import IndexBuilder
+from pincite.store.files import explained
+from pincite.store.snapshot import Snapshot
+
+FILES = ("documents.jsonl", "chunks.jsonl", "graph.jsonl")
+_PLAIN = [f.name for f in fields(Chunk) if f.name not in ("id", "span", "text", "path")]
+
+
+def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
+    """Write the index as plain files and yield each document's id when it is written."""
+    with explained("write to", folder), ExitStack() as stack:
+        folder.mkdir(parents=True, exist_ok=True)
+        shape = json.dumps(snapshot.manifest.shape, indent=1, sort_keys=True)
+        (folder / "index.json").write_text(shape + "\n", encoding="utf-8")
+        documents, chunks, graph = (
+            stack.enter_context((folder / name).open("w", encoding="utf-8")) for name in FILES
+        )
+        for segment in snapshot.segments:
+            for entry in segment.entries():
+                loaded = entry.loaded
+                _line(documents, _document_record(loaded))
+                for chunk in loaded.chunks:
+                    _line(chunks, _chunk_record(chunk, loaded.facts.get(chunk.id)))
+                for link in loaded.links:
+                    _line(graph, _link_record(link))
+                yield loaded.document.id
+
+
+def import_index(folder: Path, index: Path) -> Iterator[str]:
+    """Build an index from plain files and yield each document's id when it is in."""
+    try:
+        shape = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        settings = merged(Settings(), shape, origin=str(folder / "index.json"))
+        with ExitStack() as stack:
+            files = [stack.enter_context((folder / name).open(encoding="utf-8")) for name in FILES]
+            builder = stack.enter_context(IndexBuilder(index, settings, rebuild=True))
+            for loaded in _loaded(*files):
+                builder.put(loaded)
+                yield loaded.document.id
+            builder.flush()
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise SourceError(
+            f"{folder} is not an exported index: {error}", hint="make one with: pincite export"
+        ) from error
+
+
+def _line(stream: TextIO, record: dict[str, Any]) -> None:
+    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _document_record(loaded: Loaded) -> dict[str, Any]:
+    document = loaded.document
+    return {
+        "document": document.id,
+        "title": document.title,
+        "meta": dict(document.meta),
+        "text": document.text,
+        "findings": [asdict(finding) for finding in loaded.findings],
+        "boxes": [[getattr(box, f.name) for f in fields(Box)] for box in loaded.boxes],
+    }
+
+
+def _chunk_record(chunk: Chunk, facts: Facts | None) -> dict[str, Any]:
+    return {
+        "chunk_id": chunk.id,
+        "document": chunk.span.doc_id,
+        "span": [chunk.span.start, chunk.span.end],
+        "path": list(chunk.path),
+        **{name: getattr(chunk, name) for name in _PLAIN},
+        "text": chunk.text,
+        "facts": asdict(facts) if facts is not None else None,
+    }
+
+
+def _link_record(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "relation": link.relation,
+        "target": link.target,
+        "document": link.span.doc_id,
+        "span": [link.span.start, link.span.end],
+    }
+
+
+def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded]:
+    """Yield the documents of the three files, each with its chunks and links."""
+    chunk_groups = _grouped(chunks)
+    link_groups = _grouped(graph)
+    waiting = next(link_groups, None)
+    for line in documents:
+        record = json.loads(line)
+        document = Document(record["document"], record["text"], record["title"], record["meta"])
+        name, chunk_records = next(chunk_groups)
+        if name != document.id:
+            raise ValueError(f"chunks of {name} stand where those of {document.id} should")
+        links: list[dict[str, Any]] = []
+        if waiting is not None and waiting[0] == document.id:
+            links = waiting[1]
+            waiting = next(link_groups, None)
+        yield Loaded(
+            document,
+            tuple(_chunk(each, document) for each in chunk_records),
+            tuple(_link(each) for each in links),
+            {each["chunk_id"]: _facts(each["facts"]) for each in chunk_records if each["facts"]},
+            tuple(Finding(**finding) for finding in record["findings"]),
+            tuple(Box(*box) for box in record["boxes"]),
+        )
+
+
+def _grouped(stream: TextIO) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    records = (json.loads(line) for line in stream)
+    for name, group in groupby(records, key=lambda record: str(record["document"])):
+        yield name, list(group)
+
+
+def _chunk(record: dict[str, Any], document: Document) -> Chunk:
+    start, end = record["span"]
+    return Chunk(
+        id=record["chunk_id"],
+        span=Span(document.id, start, end),
+        text=document.text[start:end],
+        path=tuple(record["path"]),
+        **{name: record[name] for name in _PLAIN},
+    )
+
+
+def _link(record: dict[str, Any]) -> Link:
+    span = Span(record["document"], *record["span"])
+    return Link(record["source"], record["relation"], record["target"], span)
+
+
+def _facts(record: dict[str, Any]) -> Facts:
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
+    return Facts(**values)
