@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pincite.store.snapshot import Snapshot
 
 # A section with less than this and nothing below it says nothing; "[Reserved]" says why.
 SHORT_CHARS = 15
+_LABEL = re.compile(r"\([0-9A-Za-z]{1,6}\)$")
 RELATIONS = ("refers_to", "exception_to")
 
 
@@ -96,10 +98,11 @@ def _holes(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
         if chunk.kind == "clause" and chunk.parent:
             siblings[chunk.parent].append(chunk)
     for items in siblings.values():
-        labels = [chunk.locator[chunk.locator.rfind("(") :] for chunk in items]
-        values = _values(labels)
+        found = [_LABEL.search(chunk.locator) for chunk in items]
+        labels = [match.group() for match in found if match]
+        values = _values(labels) if len(labels) == len(items) else None
         if values is None:
-            continue
+            continue  # named items, or items of several kinds
         if values == [1]:
             message = f"{labels[0]} stands alone: a list has more than one item"
             yield Gap("numbering_hole", doc_id, items[0].locator, message)

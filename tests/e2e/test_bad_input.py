@@ -21,7 +21,6 @@ pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
 Cli = Callable[..., Any]
 GOOD = "# Good\n\n## 1.1 Boxes\n\nEvery box has a cover.\n\n## 1.2 Wires\n\nNo wire is bare.\n"
-NOT_YET = "pincite.ingest.formats.json_pages lets it through; the whole batch is lost"
 
 BAD = {
     "empty.md": b"",
@@ -131,10 +130,12 @@ def test_bad_files_in_a_batch(tmp_path: Path, good: Path, pincite: Cli) -> None:
     [
         b'[{"text": "half of a character: \\ud800", "page_idx": 0}]',
         b'[{"text": "x", "page_idx": 1e999}]',
-        b'[{"text": "x", "page_idx": 100000000000000000000}]',
+        pytest.param(
+            b'[{"text": "x", "page_idx": 100000000000000000000}]',
+            marks=pytest.mark.xfail(reason="json_pages takes any page; the batch is lost"),
+        ),
     ],
 )
-@pytest.mark.xfail(reason=NOT_YET, strict=False)
 def test_json_with_values_that_nothing_can_hold(
     tmp_path: Path, good: Path, pincite: Cli, data: bytes
 ) -> None:
@@ -321,9 +322,9 @@ def test_a_damaged_index(tmp_path: Path, index: Path) -> None:
         for pattern in ("CURRENT", "generations/*", "segments/*/*")
         for file in index.glob(pattern)
     )
-    assert len(files) > 10
+    assert len(files) >= 5
     turns = [(file, damage) for damage in (flipped, truncated) for file in files]
-    turns += [(file, flipped) for file in chance.choices(files[-14:], k=60)]
+    turns += [(file, flipped) for file in chance.choices(files[2:], k=90)]
     calls: list[list[str]] = []
     for number, (file, damage) in enumerate(turns):
         copy = tmp_path / f"copy-{number}"

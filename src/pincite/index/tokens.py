@@ -83,10 +83,19 @@ class Analyzer:
         ('314.23(f)', '314.23', 'f')
         """
         plain = word.strip(_EDGES)
-        if plain.isascii() and plain.isalpha():  # most words, by a short way to the same result
-            return (self._stem(plain.lower()),)
-        folded = unicodedata.normalize("NFKC", word).lower().replace("’", "'")
-        return tuple(term for piece in _PIECES.findall(folded) for term in self._piece(piece))
+        if plain.isascii():  # most words, by a short way to the same result
+            if plain.isalpha():
+                return (self._stem(plain.lower()),)
+            folded = word.lower()
+        else:
+            folded = unicodedata.normalize("NFKC", word).lower().replace("’", "'")
+        found: list[str] = []
+        for piece in _PIECES.findall(folded):
+            if piece.isalnum():
+                found.append(self._atom(piece))
+            else:
+                found += self._piece(piece)
+        return tuple(found)
 
     def _piece(self, piece: str) -> list[str]:
         atoms = _ATOMS.findall(piece)

@@ -20,7 +20,7 @@ _NUMBER = (
 )
 _LETTERED = r"(?:[A-Z](?:[.-]?\d+(?:\.\d+)*)?|[IVXLC]+)(?![\w’'])"  # "C", "A.4", "IV"
 _LABEL = r"\([0-9A-Za-z.]{1,6}\)"
-_LABELS = rf"{_LABEL}(?:[ ]?{_LABEL})*"
+_LABELS = rf"{_LABEL}(?:[ ]?{_LABEL}){{0,7}}"
 
 # What a place is called, in the singular. The first ones are cited by their number alone.
 PLAIN = ("section", "rule", "subsection", "paragraph", "subparagraph", "clause", "subclause")
@@ -84,7 +84,7 @@ _TO_PLACE = re.compile(
 _TO_NAME = re.compile(
     rf"(?:,?{_S}(?:and|or){_S}[A-Z]\w+{_S}(?:No\.{_S}?)?\d+)?{_S}(?:of|to){_S}"
     rf"(?:(?:the|that|such|said){_S}(?P<name>[A-Z][\w.’'-]*"
-    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?(?:[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}}))*)"
+    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?(?:[A-Z]\.(?={_S}[A-Z])|[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}})){{0,14}})"
     rf"|(?P<code>(?i:title){_S}\d+|[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
 )
 _TO_SOMETHING = re.compile(rf"{_S}of{_S}\w")

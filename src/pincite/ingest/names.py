@@ -21,10 +21,10 @@ _PARTS = re.compile(rf"\s+\((?P<parts>{_QUOTED}[^()\r\n]{{0,200}})\)")
 _JOIN = re.compile(rf"(?:,?\s+(?:and|or|and/or)\s+|,?\s+)(?:see\s+)?(?={_MARK}{_QUOTED})")
 _PLAIN = re.compile(
     rf"\b(?i:see){_MARK}(?:\s+{_MARK}also)?{_MARK}:?{_MARK}\s+(?:the\s+)?{_MARK}"
-    r"(?P<name>[A-Z][\w’'-]*(?: (?:[A-Z][\w’'-]*|of|the|and|in|to|for|a))*)"
+    r"(?P<name>[A-Z][\w’'-]*(?: (?:[A-Z][\w’'-]*|of|the|and|in|to|for|a)){0,12})"
 )
 _TABLE = re.compile(
-    r"\bthe\s+(?P<name>[A-Z][\w’'-]*(?:\s+(?:[A-Z][\w’'-]*|of|the|and|in|to|for|by))*)\s+table\b"
+    r"\bthe\s+(?P<name>[A-Z][\w’'-]*(?:\s+(?:[A-Z][\w’'-]*|of|the|and|in|to|for|by)){0,12})\s+table\b"
 )
 _LINK = re.compile(r"(?<!!)\[(?P<words>[^\[\]\r\n]{1,200})\]\((?P<to>[^()\s]{1,300})\)")
 

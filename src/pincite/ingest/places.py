@@ -13,6 +13,7 @@ MAX_RANGE = 50
 _MIN_SECTIONS = 3  # as many bear the number of one part before others count as foreign
 _NUMBER = re.compile(r"(?P<part>\d+)(?P<rest>\.\d)?")
 _REMARK = re.compile(r"\s*\[[^\[\]]*\]$")  # "Prone [Condition]" is cited as "Prone"
+_CALLED = re.compile(r"(?P<word>[a-z]+) [\w.-]+")  # "part 97", "article 250"
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 
 
@@ -41,6 +42,8 @@ class Places:
         # Where most sections bear plain numbers, "11.1" was put in and "11.5" is a quantity.
         self.parts = Counter(dotted if 2 * len(dotted) > len(numbers) else [])
         self.slugs = self._slugs()
+        self._tables = [chunk for chunk in self.chunks if chunk.kind == "table"]
+        self._lone_names = self._lone()
 
     def _slugs(self) -> dict[str, Chunk]:
         found: dict[str, Chunk] = {}
@@ -49,6 +52,16 @@ class Places:
                 found.setdefault(slug(chunk.title), chunk)
                 found.setdefault(slug(chunk.path[-1] if chunk.path else chunk.title), chunk)
         return found
+
+    def _lone(self) -> dict[str, str]:
+        """Return the headings that are the only ones of their kind: "Part 97" as a title."""
+        matches = [
+            (match["word"], chunk.locator)
+            for chunk in self.chunks
+            if chunk.kind == "section" and (match := _CALLED.fullmatch(locator_key(chunk.locator)))
+        ]
+        counts = Counter(word for word, _ in matches)
+        return {word: locator for word, locator in matches if counts[word] == 1}
 
     def has(self, key: str) -> bool:
         """Return whether a locator or a heading of the document has this key."""
@@ -88,12 +101,7 @@ class Places:
         if word in ("paragraph", "subparagraph", "clause", "subclause", "item", "paragraphe"):
             return items[0].locator if items else ""
         named = [each.locator for each in inside if _is_called(each, word)]
-        return named[0] if named else self._alone(word)
-
-    def _alone(self, word: str) -> str:
-        """Return the only heading of this kind: "Part 97" as the document's title."""
-        called = [chunk.locator for chunk in self.chunks if _is_called(chunk, word)]
-        return called[0] if len(called) == 1 else ""
+        return named[0] if named else self._lone_names.get(word, "")
 
     def climb(self, chunk: Chunk, labels: Sequence[str]) -> str | None:
         """Return the locator below which the labels stand, looking from here outwards."""
@@ -120,32 +128,27 @@ class Places:
         name = f"Table {number}"
         if locator_key(name) in self.by_key:
             return name
-        for each in self._tables(chunk):
+        for each in self._tables_around(chunk):
             if locator_key(each.locator).endswith(locator_key(f" {name}")):
                 return each.locator
         return name
 
     def table_near(self, chunk: Chunk, position: int, *, is_above: bool) -> str:
         """Return the locator of the next or the previous table in the same section, or ""."""
-        tables = self._tables(chunk)
+        tables = self._tables_around(chunk)
         above = [each for each in tables if each.span.end <= position]
         below = [each for each in tables if each.span.start >= position]
         found = above[-1:] if is_above else below[:1]
         return found[0].locator if found else ""
 
-    def _tables(self, chunk: Chunk) -> list[Chunk]:
+    def _tables_around(self, chunk: Chunk) -> list[Chunk]:
         section = self.section(chunk)
-        return [
-            each
-            for each in self.chunks
-            if each.kind == "table" and section.span.overlap(each.span) == len(each.span)
-        ]
+        return [t for t in self._tables if section.span.overlap(t.span) == len(t.span)]
 
 
 def _is_called(chunk: Chunk, word: str) -> bool:
-    return chunk.kind == "section" and bool(
-        re.fullmatch(rf"{word} [\w.-]+", locator_key(chunk.locator))
-    )
+    match = _CALLED.fullmatch(locator_key(chunk.locator)) if chunk.kind == "section" else None
+    return match is not None and match["word"] == word
 
 
 def slug(words: str) -> str:

@@ -96,7 +96,7 @@ class Signal:
 
     pattern: Pattern
     where: Literal["heading", "text"] = "text"
-    share: float = 0.1  # of the chunks that show it, from which on it counts in full
+    share: float = 0.1  # of stretches or headings that show it, from which on it counts in full
     weight: float = 1.0
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pincite.core.types import Chunk, Document
-from pincite.ingest.patterns import WINDOW
+from pincite.ingest.patterns import WINDOW, windows
 from pincite.ingest.profile import Profile, Signal
 from pincite.ingest.profile_file import load_profile, load_profiles
 
-# A document shows what it is in so many of its clauses, taken evenly from all of it.
+# A document shows what it is in so many stretches and headings, taken evenly from all of it.
 SAMPLED = 200
+# A sign that is seen less often than this counts for less.
+CLEARLY = 2
 
 
 def profile_for(setting: str, document: Document, chunks: Sequence[Chunk]) -> Profile:
@@ -32,11 +34,9 @@ def profile_scores(
     document: Document, chunks: Sequence[Chunk], profiles: Sequence[Profile]
 ) -> dict[str, float]:
     """Return each profile's score: its base, and for each sign its weight or a part of it."""
-    whole = [chunk for chunk in chunks if chunk.kind != "piece"]
-    step = max(1, len(whole) // SAMPLED)
-    sample = whole[::step]
-    texts = [_own_words(document, chunk) for chunk in sample]
-    headings = [document.title, *(chunk.title for chunk in sample if chunk.title)]
+    texts = _evenly(_stretches(document))
+    titles = [chunk.title for chunk in chunks if chunk.kind == "section" and chunk.title]
+    headings = [document.title, *_evenly(titles)]
     return {
         profile.name: profile.base
         + sum(
@@ -47,15 +47,21 @@ def profile_scores(
     }
 
 
-def _own_words(document: Document, chunk: Chunk) -> str:
-    end = min(chunk.own_end, chunk.span.start + WINDOW)
-    return document.text[chunk.span.start : end]
+def _stretches(document: Document) -> list[str]:
+    """Return the document's words without its tables, which look alike in all kinds of books."""
+    lines = document.text.splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith("|"))
+    return [text[start:end] for start, end in windows(text, 0, len(text))]
+
+
+def _evenly(texts: Sequence[str]) -> Sequence[str]:
+    return texts[:: max(1, len(texts) // SAMPLED)]
 
 
 def _strength(signal: Signal, texts: Sequence[str]) -> float:
-    """Return from 0 to 1 how clearly a sign shows."""
-    texts = [text for text in texts if text.strip()]
+    """Return from 0 to 1 how clearly a sign shows; seen once, it may be by chance."""
     shown = sum(bool(signal.pattern.search(text[:WINDOW])) for text in texts)
     if not shown:
         return 0.0
-    return min(1.0, shown / len(texts) / signal.share) if signal.share else 1.0
+    clear = min(1.0, shown / len(texts) / signal.share) if signal.share else 1.0
+    return clear * min(1.0, shown / CLEARLY)

@@ -51,7 +51,6 @@ def references(document: Document, chunks: Sequence[Chunk]) -> list[Link]:
 def _targets(text: str, chunk: Chunk, resolver: Resolver) -> list[Target]:
     """Return what the own words of a chunk refer to, in their order."""
     start, heading_end = _words(text, chunk)
-    own = locator_key(chunk.locator)
     found = [
         target
         for citation in citations(text, start, chunk.own_end)
@@ -59,14 +58,18 @@ def _targets(text: str, chunk: Chunk, resolver: Resolver) -> list[Target]:
         for target in resolver.targets(citation, chunk)
     ]
     found += _named(text, start, chunk, resolver)
-    return sorted(
-        (
-            target
-            for target in found
-            if target.key and not (target.start < heading_end and own.startswith(target.key))
-        ),
-        key=lambda target: target.start,
-    )
+    told = [
+        each for each in found if each.key and not _names_itself(text, chunk, each, heading_end)
+    ]
+    return sorted(told, key=lambda target: target.start)
+
+
+def _names_itself(text: str, chunk: Chunk, target: Target, heading_end: int) -> bool:
+    """Return whether the words are the label of a heading or caption, or repeat its place."""
+    if target.start >= heading_end:
+        return False
+    is_first = not text[chunk.span.start : target.start].strip("#*_ \t")
+    return is_first or locator_key(chunk.locator).startswith(target.key)
 
 
 def _named(text: str, start: int, chunk: Chunk, resolver: Resolver) -> Iterator[Target]:

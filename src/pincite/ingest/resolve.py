@@ -15,9 +15,8 @@ from pincite.ingest.sequence import readings
 INSIDE, OUTSIDE = "refers_to", "refers_outside"
 # Before a bare number: what makes it a place, and what makes it a quantity.
 _POINTER = re.compile(
-    r"(?:\b(?:see|also|refer to|under|per|comply(?:ing)? with|complies with|accordance with"
-    r"|required by|provided in|specified in|described in|defined in|permitted by|clause at)"
-    r")[\s*_]*$",
+    r"\b(?:see|also|refer to|under|per|(?:comply(?:ing)?|complies|accordance) with|at|in|FAR"
+    r"|(?:required|permitted|prescribed) by)[\s*_]*$",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(
@@ -90,10 +89,12 @@ class Resolver:
         """Return whether a bare number is a place and no quantity."""
         before = self.text[max(0, cited.start - 40) : cited.start]
         known = self.places.has(locator_key(cited.number + "".join(cited.labels)))
-        if cited.labels:
-            return known or ("." in cited.number and self._is_alike(cited) and bool(before.strip()))
-        if _POINTER.search(before) and (known or self._is_alike(cited)):
+        if known and (cited.labels or _POINTER.search(before)):
             return True
+        if _POINTER.search(before) and self.places.parts:
+            return self._is_alike(cited) or _is_shaped(cited)
+        if cited.labels:
+            return "." in cited.number and self._is_alike(cited)
         large = int(cited.number.split(".")[0]) >= _LARGE
         return large and self._is_alike(cited) and not _AMOUNT.search(before)
 
@@ -160,6 +161,10 @@ class Resolver:
     def _relation(self, citation: Citation, cited: Cited, key: str) -> tuple[str, str]:
         """Return whether a place is outside this document, and the key under which it is."""
         tail = citation.tail
+        if tail.place and citation.word in NAMED:
+            within = self._relation_of_place(citation, key)
+            if self.places.has(within[1]):
+                return within
         if self.places.has(key) and not (tail.kind == "name" and not self._is_own(tail.name)):
             return INSIDE, key
         if citation.law:
@@ -181,12 +186,20 @@ class Resolver:
             return INSIDE, key
         name = locator_key(f"{place.word if place.word in NAMED else ''} {last.number}")
         relation, name = self._relation(place, last, name)
+        if self.places.has(f"{name} > {key}"):
+            return INSIDE, f"{name} > {key}"
         if citation.word in NAMED and not self.places.has(name):
             return relation, f"{key} of {name}"
         return relation, key
 
     def _is_own(self, name: str) -> bool:
         return name.casefold() in self.title
+
+
+def _is_shaped(cited: Cited) -> bool:
+    """Return whether a number looks like that of a section: "702.5", "2.106", "4.2(b)"."""
+    whole, _, rest = cited.number.partition(".")
+    return bool(cited.labels) or len(whole) >= 3 or len(rest) >= 3
 
 
 def _completed(cited: Sequence[Cited]) -> list[Cited]:

@@ -219,6 +219,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
     """A killed writer may leave children behind; the next writer must not wait for them."""
     outcome, report = os.pipe()

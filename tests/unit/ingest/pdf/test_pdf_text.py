@@ -101,8 +101,8 @@ def test_a_paragraph_goes_on_across_pages_past_heads_feet_and_footnotes() -> Non
     for number in range(1, 5):
         pdf.page().text(72, 40, f"Rules of the house {number}", size=9)
         pdf.text(300, 770, str(number), size=9)
-        pdf.lines(72, 100, [FULL, FULL])
-        pdf.text(72, 740, "1", size=5).text(76, 742, f"A note below page {number}.", size=7)
+        pdf.lines(72, 140, [FULL, FULL])
+        pdf.text(72, 640, "1", size=5).text(76, 642, f"A note below page {number}.", size=7)
     found = parsed(pdf)
     assert "Rules of the house" not in found.text
     assert found.text.startswith(" ".join([FULL] * 8) + "\n")

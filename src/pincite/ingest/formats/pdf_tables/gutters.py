@@ -11,6 +11,7 @@ from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.textlines import is_number, text_lines
 
 STEP = 4.0  # points between the places tried
+HALF = 3.0  # half of the narrowest gutter
 MIN_HEIGHT = 45.0  # points
 MAX_TRIES = 40
 MIN_LINES = 7  # of prose on both sides
@@ -46,7 +47,7 @@ def _best_cut(words: Sequence[Word]) -> tuple[float, float, float] | None:
     middles = np.array([(w.y0 + w.y1) / 2 for w in words])
     left, right = float(x0.min()), float(x1.max())
     places = np.arange(left + 0.15 * (right - left), right - 0.15 * (right - left), STEP)
-    crossing = (x0[None, :] < places[:, None] + 1) & (x1[None, :] > places[:, None] - 1)
+    crossing = (x0[None, :] < places[:, None] + HALF) & (x1[None, :] > places[:, None] - HALF)
     cuts: dict[tuple[float, float], tuple[float, float, float]] = {}
     for number, at in enumerate(places.tolist()):
         for top, bottom in _free_stretches(np.sort(middles[crossing[number]]), middles):

@@ -109,7 +109,9 @@ def _belongs(
         return False
     if len(group) == 1 and _opens(before, placed, step):
         return True
-    if following is not None and not _is_nearer(before.line, placed.line, following.line):
+    if following is not None and (
+        _opens(placed, following, step) or not _is_nearer(before.line, placed.line, following.line)
+    ):
         return False
     return _continues(placed, group, step)
 
@@ -125,9 +127,12 @@ def _is_nearer(above: Line, line: Line, below: Line) -> bool:
 
 
 def _usual_step(lines: Sequence[Placed]) -> float:
-    """The usual distance between lines that both have several cells."""
-    full = [placed.line for placed in lines if len(placed.parts) > 1]
-    steps = [b.middle - a.middle for a, b in pairwise(full)]
+    """The usual distance between neighbouring lines that both have several cells."""
+    steps = [
+        b.line.middle - a.line.middle
+        for a, b in pairwise(lines)
+        if len(a.parts) > 1 and len(b.parts) > 1
+    ]
     return median(steps) if steps else 0.0
 
 
