@@ -41,7 +41,9 @@ class Tally:
         line = f"{self.kind:<10} {len(self.there):5} there {len(self.found):5} found {both:5} both"
         missed = sorted(name for _, name in self.there - self.found)[:6]
         extra = sorted(name for _, name in self.found - self.there)[:6]
-        return line + (f"  missed {missed}" if missed else "") + (f"  extra {extra}" if extra else "")
+        return (
+            line + (f"  missed {missed}" if missed else "") + (f"  extra {extra}" if extra else "")
+        )
 
 
 def headings(
@@ -50,13 +52,12 @@ def headings(
     """Yield the names in the headings of some levels, below a heading if one is named."""
     is_open = not below
     for line in file.read_text(encoding="utf-8-sig").splitlines():
-        if line.startswith("#"):
-            words = plain_words(line)
-            if words == below:
-                is_open = True
-            elif is_open and str(len(line) - len(line.lstrip("#"))) in levels:
-                if re.search(only, words) and not re.search(but, words):
-                    yield _BRACKETS.sub("", words)
+        words = plain_words(line)
+        if line.startswith("#") and words == below:
+            is_open = True
+        is_wanted = str(len(line) - len(line.lstrip("#"))) in levels and re.search(only, words)
+        if is_open and is_wanted and words != below and not re.search(but, words):
+            yield _BRACKETS.sub("", words)
 
 
 def first_heading(file: Path) -> str:
@@ -108,7 +109,10 @@ def srd_5_2(folder: Path) -> None:
     for file in files:
         put = {
             # One spell's heading is on the level of the letters above the others.
-            "07_Spells.md": ("spell", headings(file, "34", below="Spell Descriptions", but=" Spells$")),
+            "07_Spells.md": (
+                "spell",
+                headings(file, "34", below="Spell Descriptions", but=" Spells$"),
+            ),
             "12_MonstersA-Z.md": ("creature", headings(file, "2")),
             "13_Animals.md": ("creature", headings(file, "2")),
             "05_Feats.md": ("feat", headings(file, "4")),

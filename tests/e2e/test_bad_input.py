@@ -181,9 +181,8 @@ def test_a_name_that_is_not_utf8(tmp_path: Path, good: Path, pincite: Cli) -> No
     assert told.code == 3
     assert told.json["counts"] == {"added": 1, "rejected": 1}
     query = os.fsdecode(b"box \xff")
-    for command in ("search", "show", "list", "remove"):
-        for flag in ((), ("--json",)):
-            assert pincite(command, query, "--index", tmp_path / "index", *flag).code in (0, 4)
+    for command, code in (("search", 0), ("show", 4), ("list", 4), ("remove", 4)):
+        assert pincite(command, query, "--index", tmp_path / "index", "--json").code == code
 
 
 def test_brackets_are_not_markup(tmp_path: Path) -> None:
@@ -239,7 +238,7 @@ def test_a_full_disk(tmp_path: Path, index: Path, pincite: Cli) -> None:
     more.write_text("\n\n".join(f"## {i}.1 Word{i}\n\nword{i} text{i}" for i in range(2000)))
     limited = "import resource, sys; limit = int(sys.argv.pop(1))\n"
     limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
-    for limit in (1000, 20_000, 60_000, 200_000, 400_000):
+    for limit in (1000, 60_000, 300_000):
         code, _, err = program(limited, str(limit), "ingest", str(more), "--index", str(index))
         assert code == 4
         assert err.startswith("error: cannot write to") and "hint: " in err

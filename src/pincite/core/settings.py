@@ -31,6 +31,10 @@ class IngestSettings:
     max_chars: int = 3000
     # How many levels of items are always cut, however short: 1 makes every lettered item a chunk.
     split_depth: int = 0
+    # What kinds of content, traits and terms to look for: "auto" chooses among "code", "rulebook",
+    # "report" and "manual" for each document; or the path of a profile of your own; "none" looks
+    # for nothing, and for no references.
+    profile: str = "auto"
     # Limit of a "fixed" chunk in tokens of a GPT-style tokeniser, estimated from above.
     max_tokens: int = 1024
 

@@ -79,7 +79,7 @@ def _question(item: Mapping[str, Any]) -> Question:
 
 def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored | Question]:
     """Yield each question's scores; a question whose document is missing comes back as it is."""
-    settings = replace(settings, ingest=replace(settings.ingest, chunking="fixed"))
+    settings = replace(settings, ingest=replace(settings.ingest, chunking="fixed", profile="none"))
     by_domain: dict[str, list[Question]] = defaultdict(list)
     for question in read_questions(questions):
         by_domain[question.domain].append(question)

@@ -75,7 +75,7 @@ class IndexBuilder:
         document = loaded.document
         if document.id in self._waiting:
             raise ValueError(f"{document.id} was put twice")
-        self._waiting[document.id] = Entry(loaded, keys_of(loaded.chunks))
+        self._waiting[document.id] = Entry(loaded, keys_of(loaded))
         for chunk in loaded.chunks:
             if chunk.searched:
                 self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)

@@ -7,11 +7,11 @@ beside the chunks; a query is searched for mentions of places before anything is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.core.locators import locator_key
-from pincite.core.types import Chunk
+from pincite.core.types import Chunk, Loaded
 
 _NUMBER = r"\d+[A-Za-z]?(?:[.\-–]\d+[A-Za-z]?)*"
 _ITEMS = r"(?:\s?\([0-9A-Za-z]{1,5}\))*"
@@ -53,14 +53,17 @@ class Mention:
     last: str = ""
 
 
-def keys_of(chunks: Iterable[Chunk]) -> list[tuple[str, str]]:
-    """Return the keys by which chunks are found: their locators and their headings."""
+def keys_of(loaded: Loaded) -> list[tuple[str, str]]:
+    """Return the keys by which chunks are found: locators, headings, defined terms and aliases."""
     keys = []
-    for chunk in chunks:
+    for chunk in loaded.chunks:
         if chunk.locator:
             keys.append((locator_key(chunk.locator), chunk.id))
         if chunk.title and chunk.kind in ("section", "table", "document"):
             keys.append((locator_key(chunk.title), chunk.id))
+        facts = loaded.facts.get(chunk.id)
+        if facts is not None:
+            keys += [(locator_key(name), chunk.id) for name in (*facts.terms, *facts.aliases)]
     return keys
 
 

@@ -7,53 +7,14 @@ in the length of the document.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from pincite.core.types import Chunk, Document, Facts, Link, Span
-from pincite.ingest.glossary import Alias, Lexicon, long_form, plain_term, split_term
-from pincite.ingest.matching import (
-    Found,
-    Known,
-    View,
-    any_holds,
-    is_rule,
-    matches,
-    read_fields,
-    title_place,
-    view_of,
-)
-from pincite.ingest.profile import KindRule, LinkRule, Pattern, Profile
-
-# How far before "(AR)" its long form can begin.
-LONG_FORM_CHARS = 120
-# Across these, a long form does not reach.
-_BREAK = re.compile(r"[|();:]|\n\s*\n")
-# In fewer clauses than this nothing is common.
-FEW_CLAUSES = 10
-
-
-@dataclass(slots=True)
-class _Reading:
-    """One chunk and what has been found out about it so far."""
-
-    chunk: Chunk
-    view: View
-    parent: _Reading | None
-    fields: Mapping[str, Found]
-    terms: list[Found] = field(default_factory=list)
-    aliases: list[Alias] = field(default_factory=list)
-    is_rule: bool = False
-    rule: KindRule | None = None  # the kind's
-    is_heir: bool = False  # it has its kind from above, or is cut out of something
-    traits: list[Found] = field(default_factory=list)
-
-    @property
-    def known(self) -> Known:
-        kind = self.rule.name if self.rule else ""
-        return Known(self.fields, self.is_rule, bool(self.terms), kind)
+from pincite.core.types import Chunk, Document, Facts, Link
+from pincite.ingest.glossary import Lexicon
+from pincite.ingest.linking import links_of, uses_of
+from pincite.ingest.matching import Found, View, any_holds
+from pincite.ingest.profile import Profile
+from pincite.ingest.reading import Reading, name_of, read_all
 
 
 def enrich(
@@ -64,7 +25,7 @@ def enrich(
     A link's target is a name in lower case; its span is the words that say so. Of ``alias_of``
     that is the alias itself, of ``defines`` the term, of ``describes`` the name of the thing.
     """
-    readings = _read(document, chunks, profile)
+    readings = read_all(document, chunks, profile)
     _raise_rules(readings)
     traits = Lexicon({name: name for name in profile.traits})
     for reading in readings:
@@ -73,8 +34,8 @@ def enrich(
     audiences = _Audiences(profile)
     facts = {each.chunk.id: _facts(each, profile, audiences) for each in readings}
     whole = [reading for reading in readings if reading.chunk.kind != "piece"]
-    links = [link for reading in whole for link in _links(reading, profile)]
-    return facts, [*links, *_uses(whole, profile)]
+    links = [link for reading in whole for link in links_of(reading, profile)]
+    return facts, [*links, *uses_of(whole, profile)]
 
 
 def entity_names(
@@ -90,72 +51,7 @@ def entity_names(
     return {kind: tuple(sorted(found)) for kind, found in sorted(names.items())}
 
 
-def _read(document: Document, chunks: Sequence[Chunk], profile: Profile) -> list[_Reading]:
-    by_id: dict[str, _Reading] = {}
-    readings: list[_Reading] = []
-    for chunk in chunks:
-        parent = by_id.get(chunk.parent or "")
-        view = view_of(document, chunk, parent.chunk if parent else None)
-        reading = _Reading(chunk, view, parent, read_fields(view, profile))
-        reading.is_rule = is_rule(view, profile)
-        _read_terms(reading, profile)
-        _read_aliases(reading, profile)
-        by_id[chunk.id] = reading
-        readings.append(reading)
-    return readings
-
-
-def _read_terms(reading: _Reading, profile: Profile) -> None:
-    seen: set[str] = set()
-    for rule in profile.terms:
-        if rule.when and not any_holds(rule.when, reading.view, Known(reading.fields)):
-            continue
-        for found in _sourced(rule.pattern, reading.view, rule.source):
-            term, aliases = split_term(found, inverted=profile.inverted_terms)
-            if term and term.casefold() not in seen:
-                seen.add(term.casefold())
-                reading.terms.append(Found(term, found.start, found.end))
-                reading.aliases += aliases
-
-
-def _read_aliases(reading: _Reading, profile: Profile) -> None:
-    seen = {(alias.name, alias.term.casefold()) for alias in reading.aliases}
-    view = reading.view
-    for rule in profile.aliases:
-        if rule.when and not any_holds(rule.when, view, Known(reading.fields)):
-            continue
-        has_term = "term" in rule.pattern.groupindex
-        longs = matches(rule.pattern, view, "term") if has_term else None
-        for found in matches(rule.pattern, view, "alias"):
-            if longs is None:
-                term = plain_term(long_form(found.value, _words_before(view, found)))
-            else:
-                term = plain_term(next(longs).value)
-            if term and (found.value, term.casefold()) not in seen:
-                seen.add((found.value, term.casefold()))
-                reading.aliases.append(Alias(found.value, term, found.start, found.end))
-
-
-def _words_before(view: View, found: Found) -> str:
-    """Return the words of the sentence, or of the table's cell, that lead to a short form."""
-    before = view.text[max(view.start, found.start - LONG_FORM_CHARS) : found.start - 1]
-    return _BREAK.split(before)[-1]
-
-
-def _sourced(pattern: Pattern, view: View, source: str) -> Iterator[Found]:
-    """Yield a pattern's group from the text or from the title of a chunk."""
-    if source == "text":
-        yield from matches(pattern, view, 1)
-    elif view.heading and (match := pattern.search(view.heading)) and match[1]:
-        place = title_place(view)
-        if place.end - place.start == len(view.heading):
-            start, end = match.span(1)
-            yield Found(match[1], place.start + start, place.start + end)
-        else:
-            yield Found(match[1], place.start, place.end)
-
-
-def _raise_rules(readings: Sequence[_Reading]) -> None:
+def _raise_rules(readings: Sequence[Reading]) -> None:
     """Let what holds a rule-bearing item bear a rule; headings do not answer for subsections."""
     for reading in reversed(readings):
         is_own = reading.chunk.kind not in ("section", "table", "piece")
@@ -163,7 +59,7 @@ def _raise_rules(readings: Sequence[_Reading]) -> None:
             reading.parent.is_rule = True
 
 
-def _classify(reading: _Reading, profile: Profile) -> None:
+def _classify(reading: Reading, profile: Profile) -> None:
     """Give a chunk its kind: the first that fits, or that it has from what it stands below."""
     parent = reading.parent
     is_piece = reading.chunk.kind == "piece"
@@ -178,20 +74,14 @@ def _classify(reading: _Reading, profile: Profile) -> None:
             reading.is_heir = not is_own or is_piece
             break
     if reading.rule and reading.rule.defines and not reading.is_heir:
-        found = _name(reading.view, profile)
-        if found.value and found.value.casefold() not in {t.value.casefold() for t in reading.terms}:
+        found = name_of(reading.view, profile)
+        if found.value and found.value.casefold() not in {
+            t.value.casefold() for t in reading.terms
+        }:
             reading.terms.append(found)
 
 
-def _name(view: View, profile: Profile) -> Found:
-    """Return the name of the thing that a heading announces, without what stands behind it."""
-    place = title_place(view)
-    name = profile.trim.sub("", view.heading).strip() if profile.trim else view.heading
-    is_there = view.text.startswith(name, place.start)
-    return Found(name, place.start, place.start + len(name) if is_there else place.end)
-
-
-def _traits(reading: _Reading, profile: Profile, known: Lexicon) -> Iterator[Found]:
+def _traits(reading: Reading, profile: Profile, known: Lexicon) -> Iterator[Found]:
     """Yield the traits that the fields give, each once."""
     seen: set[str] = set()
     for rule in profile.fields:
@@ -238,7 +128,7 @@ class _Audiences:
         return self.seen[words]
 
 
-def _facts(reading: _Reading, profile: Profile, audiences: _Audiences) -> Facts:
+def _facts(reading: Reading, profile: Profile, audiences: _Audiences) -> Facts:
     known = reading.known
     tags = [tag.name for tag in profile.tags if any_holds(tag.when, reading.view, known)]
     for rule in profile.fields:
@@ -253,70 +143,3 @@ def _facts(reading: _Reading, profile: Profile, audiences: _Audiences) -> Facts:
         terms=tuple(term.value for term in reading.terms),
         aliases=tuple(dict.fromkeys(alias.name for alias in reading.aliases)),
     )
-
-
-def _links(reading: _Reading, profile: Profile) -> Iterator[Link]:
-    """Yield the links that a chunk's own words draw, each target once for a relation."""
-    seen: set[tuple[str, ...]] = set()
-    for relation, name, found in _drawn(reading, profile):
-        key = (relation, name, found.value) if relation == "alias_of" else (relation, name)
-        if name and key not in seen:
-            seen.add(key)
-            yield _link(reading, relation, name, found)
-
-
-def _drawn(reading: _Reading, profile: Profile) -> Iterator[tuple[str, str, Found]]:
-    if reading.rule and reading.rule.is_entity and not reading.is_heir:
-        name = _name(reading.view, profile)
-        yield "describes", name.value.casefold(), name
-    for term in reading.terms:
-        yield "defines", term.value.casefold(), term
-    for alias in reading.aliases:
-        yield "alias_of", alias.term.casefold(), Found(alias.name, alias.start, alias.end)
-    for trait in reading.traits:
-        yield "has_trait", trait.value.casefold(), trait
-    for rule in profile.links:
-        yield from _ruled(rule, reading)
-
-
-def _ruled(rule: LinkRule, reading: _Reading) -> Iterator[tuple[str, str, Found]]:
-    if not rule.when or any_holds(rule.when, reading.view, reading.known):
-        for found in _sourced(rule.pattern, reading.view, rule.source):
-            name = " ".join(found.value.casefold().split())
-            yield rule.relation, rule.target.replace("{}", name), found
-
-
-def _link(reading: _Reading, relation: str, target: str, found: Found) -> Link:
-    span = Span(reading.chunk.span.doc_id, found.start, found.end)
-    return Link(reading.chunk.id, relation, target, span)
-
-
-def _uses(readings: Sequence[_Reading], profile: Profile) -> Iterator[Link]:
-    """Yield the first use of each term in each clause but those that define it."""
-    names: dict[str, str] = {}
-    homes: dict[str, set[str]] = {}
-    for reading in readings:
-        for term in reading.terms:
-            names.setdefault(term.value, term.value.casefold())
-            homes.setdefault(term.value.casefold(), set()).add(reading.chunk.id)
-        for alias in reading.aliases:
-            names.setdefault(alias.name, alias.term.casefold())
-            names.setdefault(alias.term, alias.term.casefold())
-    lexicon = Lexicon(names, endings=profile.endings)
-    found = [_first_uses(reading, lexicon) for reading in readings]
-    clauses = [uses for each, uses in zip(readings, found, strict=True) if each.chunk.kind != "row"]
-    counts = Counter(target for uses in clauses for target in uses)
-    most = max(FEW_CLAUSES, profile.common_share * len(clauses))
-    for reading, uses in zip(readings, found, strict=True):
-        around = {reading.chunk.id, reading.chunk.parent}
-        for target, use in uses.items():
-            is_common = " " not in target and counts[target] > most
-            if not is_common and not homes.get(target, set()) & around:
-                yield _link(reading, "uses", target, use)
-
-
-def _first_uses(reading: _Reading, lexicon: Lexicon) -> dict[str, Found]:
-    first: dict[str, Found] = {}
-    for use in lexicon.find(reading.view.text, reading.view.start, reading.view.end):
-        first.setdefault(use.value, use)
-    return first

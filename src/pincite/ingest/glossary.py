@@ -64,7 +64,9 @@ def _place(name: str, found: Found) -> tuple[int, int]:
     """Return where a name stands inside the words that give it, or where all of them stand."""
     at = found.value.find(name)
     is_exact = at >= 0 and len(found.value) == found.end - found.start
-    return (found.start + at, found.start + at + len(name)) if is_exact else (found.start, found.end)
+    return (
+        (found.start + at, found.start + at + len(name)) if is_exact else (found.start, found.end)
+    )
 
 
 def _abbreviates(short: str, term: str) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings
-from pincite.core.types import Document, Loaded
+from pincite.core.types import Chunk, Document, Facts, Link, Loaded
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.clauses import clause_tree
+from pincite.ingest.enrich import enrich
 from pincite.ingest.parsed import Parsed
+from pincite.ingest.profile_choice import profile_for
+from pincite.ingest.references import references
 from pincite.ingest.rows import with_rows
 
 # The ending tells the format; its module is imported when the first such file comes.
@@ -55,12 +58,27 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
         meta={"sha256": hashlib.sha256(data).hexdigest(), "source": source},
     )
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
+    chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
+    links, facts = _enriched(document, chunks, settings)
     return Loaded(
         document,
-        tuple(chunks_of(document, clauses, parsed.pages, settings)),
+        chunks,
+        links,
+        facts,
         findings=tuple(parsed.findings),
         boxes=tuple(parsed.boxes),
     )
+
+
+def _enriched(
+    document: Document, chunks: Sequence[Chunk], settings: IngestSettings
+) -> tuple[tuple[Link, ...], dict[str, Facts]]:
+    """Return the edges that start in a document and what is known of its places."""
+    if settings.profile == "none":
+        return (), {}
+    places = [chunk for chunk in chunks if chunk.kind != "piece"]
+    facts, links = enrich(document, places, profile_for(settings.profile, document, places))
+    return (*references(document, places), *links), facts
 
 
 def read_bytes(file: Path, *, max_mb: float) -> bytes:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.types import Chunk, Document
-from pincite.ingest.patterns import WINDOW, windows
+from pincite.ingest.patterns import windows
 from pincite.ingest.profile import Condition, Pattern, Profile
 
 # Labelled values stand at the top of an entry; further down, labels are prose.
-FIELD_CHARS = 2 * WINDOW
+FIELD_WINDOWS = 2
 # The words of a heading beyond these say nothing about the kind of what follows.
 HEADING_CHARS = 200
 
@@ -35,6 +35,7 @@ class View:
     locator: str
     heading: str
     above: tuple[str, ...]  # headings above it, the document's title first
+    windows: tuple[tuple[int, int], ...]  # its own words, in stretches that patterns may see
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ def view_of(document: Document, chunk: Chunk, parent: Chunk | None) -> View:
         locator=chunk.locator,
         heading=chunk.title[:HEADING_CHARS],
         above=tuple(words[:HEADING_CHARS] for words in (*title, *path) if words),
+        windows=tuple(windows(document.text, chunk.span.start, chunk.own_end)),
     )
 
 
@@ -97,7 +99,7 @@ def _seen(pattern: Pattern | None, texts: Sequence[str]) -> bool:
 
 def matches(pattern: Pattern, view: View, group: int | str = 0) -> Iterator[Found]:
     """Yield what a pattern's group finds in a chunk's own words."""
-    for start, end in windows(view.text, view.start, view.end):
+    for start, end in view.windows:
         for match in pattern.finditer(view.text, start, end):
             if match[group]:
                 yield Found(match[group], *match.span(group))
@@ -111,8 +113,7 @@ def is_rule(view: View, profile: Profile) -> bool:
 
 def read_fields(view: View, profile: Profile) -> dict[str, Found]:
     """Return the labelled values at the top of a chunk, by the field's name."""
-    stop = min(view.end, view.start + FIELD_CHARS)
-    stretches = list(windows(view.text, view.start, stop))
+    stretches = view.windows[:FIELD_WINDOWS]
     found: dict[str, Found] = {}
     for rule in profile.fields:
         match = next(

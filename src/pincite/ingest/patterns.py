@@ -116,7 +116,8 @@ class _Steps:
         if operation in _ONE_CHARACTER:
             return _Rest(1 + rest.cost, self._characters(operation, value))
         if operation in _REPEATS:
-            return self._repeat(*value, rest)
+            least, most, body = value
+            return self._repeat(least, most, list(body), rest)
         if operation is sre.SUBPATTERN:
             return self.before(list(value[-1]), rest)
         if operation is sre.ATOMIC_GROUP:
@@ -140,8 +141,7 @@ class _Steps:
         costs = [sum(way.cost for way in ways if sign in way.first) for sign in first]
         return _Rest(len(ways) + always + max(costs, default=0), first)
 
-    def _repeat(self, least: int, most: int, body: list[Any], rest: _Rest) -> _Rest:
-        items = list(body)
+    def _repeat(self, least: int, most: int, items: list[Any], rest: _Rest) -> _Rest:
         if most == 1:
             return self._any_of([self.before(items, rest), *([rest] if least == 0 else [])])
         if _varies(items):

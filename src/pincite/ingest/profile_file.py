@@ -206,7 +206,8 @@ def _check_names(profile: Profile, origin: str) -> None:
     """Raise a ConfigError when a condition names a field or a kind that the profile lacks."""
     fields = [rule.name for rule in profile.fields]
     kinds = [*(rule.name for rule in profile.kinds), profile.default_kind]
-    rules = (*profile.kinds, *profile.tags, *profile.terms, *profile.aliases, *profile.links)
+    rules: list[KindRule | TagRule | TermRule | AliasRule | LinkRule] = []
+    rules += [*profile.kinds, *profile.tags, *profile.terms, *profile.aliases, *profile.links]
     for condition in (condition for rule in rules for condition in rule.when):
         for what, names, known in (
             ("field", condition.fields, fields),

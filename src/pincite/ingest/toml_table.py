@@ -46,7 +46,8 @@ class Table:
 
     def maybe(self, key: str) -> bool | None:
         """Return a boolean, None when nothing is said."""
-        return self.flag(key) if key in self.values else self._unset(key)
+        self.asked.append(key)
+        return self.flag(key) if key in self.values else None
 
     def number(self, key: str, default: float) -> float:
         """Return a number that is not negative."""
@@ -72,7 +73,8 @@ class Table:
 
     def maybe_pattern(self, key: str) -> re.Pattern[str] | None:
         """Return a safe pattern, None when there is none."""
-        return self.pattern(key) if key in self.values else self._unset(key)
+        self.asked.append(key)
+        return self.pattern(key) if key in self.values else None
 
     def patterns(self, key: str, *, groups: int | None = None) -> tuple[re.Pattern[str], ...]:
         """Return the safe patterns of a list."""
@@ -99,9 +101,6 @@ class Table:
                 known = ", ".join(self.asked)
                 hint = f"did you mean {near[0]}?" if near else f"known here: {known}"
                 raise ConfigError(f"{self.where}: unknown key {key}", hint=hint)
-
-    def _unset(self, key: str) -> None:
-        self.asked.append(key)
 
     def _value(self, key: str, type_: type, default: Any) -> Any:
         self.asked.append(key)

@@ -11,7 +11,6 @@ from typing import Any
 from pincite.core.errors import StaleIndex, StoreError
 from pincite.store.files import explained, write_lock
 from pincite.store.manifest import (
-    FORMAT,
     Manifest,
     SegmentEntry,
     create_folders,
@@ -66,14 +65,9 @@ class Writer:
             return Manifest(self._newest_number(), self.shape)
         manifest = current(self.folder)
         if manifest.shape != self.shape:
-            changed = [
-                f"{section}.{key} was {old!r}, now {self.shape[section].get(key)!r}"
-                for section, values in manifest.shape.items()
-                for key, old in values.items()
-                if self.shape.get(section, {}).get(key) != old
-            ]
+            changed = "; ".join(_differences(manifest.shape, self.shape))
             raise StaleIndex(
-                f"the index was built with other settings: {'; '.join(changed) or FORMAT}",
+                f"the index was built with other settings: {changed}",
                 hint="run the same command with --rebuild, or with the old settings",
             )
         with explained("write to", self.folder):
@@ -133,3 +127,13 @@ class Writer:
         self.base.close()
         self.base = Snapshot(self.folder, manifest)
         return manifest
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return every setting that is not the same in both shapes, with its values."""
+    names = {(section, key) for shape in (old, new) for section in shape for key in shape[section]}
+    pairs = [
+        (f"{section}.{key}", old.get(section, {}).get(key), new.get(section, {}).get(key))
+        for section, key in sorted(names)
+    ]
+    return [f"{name} was {was!r}, now {now!r}" for name, was, now in pairs if was != now]

@@ -242,6 +242,9 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     other = Settings(tokens=TokenSettings(bigrams=False)).shape()
     with pytest.raises(StaleIndex, match=r"tokens\.bigrams was True, now False"):
         Writer(tmp_path, other).__enter__()
+    newer = {**SHAPE, "tokens": {**SHAPE["tokens"], "accents": True}}
+    with pytest.raises(StaleIndex, match=r"tokens\.accents was None, now True"):
+        Writer(tmp_path, newer).__enter__()
     with Writer(tmp_path, other, rebuild=True) as writer:
         writer.add([entry("b")], {})
         writer.commit()

@@ -43,6 +43,17 @@ def test_a_head_over_two_columns_spans_them() -> None:
     assert table.header_rows == 2
 
 
+def test_heads_in_the_middle_of_columns_span_them_without_rules() -> None:
+    xs = (50.0, 160.0, 220.0, 300.0, 360.0)
+    texts = [["", "low", "high", "low", "high"]] + [
+        [f"r{n}", "1.5", "2.5", "3", "4"] for n in "abc"
+    ]
+    page = rows(texts, xs) + words("Men", 175, 86) + words("Women", 310, 86)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows[0] == ["", "Men", "Men", "Women", "Women"]
+    assert table.rows[1] == texts[0]
+
+
 def test_lines_of_one_head_are_one_cell() -> None:
     page = [*rows([["", "Number", "Share", ""]], XS, 86), *rows(TEXTS, XS)]
     (table,) = tables_of(page, Rulings())

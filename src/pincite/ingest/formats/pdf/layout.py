@@ -181,8 +181,21 @@ def _bands(
 
 
 def _is_columnar(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
-    """Return whether both sides hold running text: enough lines that fill their column."""
-    return all(_is_prose(side) for side in (left, right))
+    """Return whether both sides hold running text: enough lines that fill their column.
+
+    One such side is enough where the lines of the two do not stand on the same baselines, for
+    then they are no rows of a table.
+    """
+    if not left or not right:
+        return False
+    prose = _is_prose(left) + _is_prose(right)
+    return prose == 2 or (prose == 1 and _is_unaligned(left, right))
+
+
+def _is_unaligned(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
+    fewer, more = sorted(({round(p.base) for p in side} for side in (left, right)), key=len)
+    aligned = sum(not more.isdisjoint((base - 1, base, base + 1)) for base in fewer)
+    return len(fewer) >= _FEWEST_ROWS and aligned <= 0.6 * len(fewer)
 
 
 def _is_prose(pieces: Sequence[Piece]) -> bool:

@@ -13,7 +13,8 @@ from pincite.ingest.formats.pdf.lines import Line
 
 ParagraphKind = Literal["text", "heading", "code", "contents", "table", "footnote"]
 
-BULLET = re.compile(r"(?:[•●▪■◦○‣⁃∙·➢►✓❖]|[–—*-](?=\s+\S))\s*")
+# Symbol fonts put their bullets into the private use area.
+BULLET = re.compile(r"(?:[•●▪■◦○‣⁃∙·➢►✓❖\uf020-\uf0ff]|[–—*-](?=\s+\S))\s*")
 _ITEM = re.compile(
     r"(?:\((?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,6}|[A-Z]{2})\)|(?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,5})[.)]"
     r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+)(?=\s|\()"

@@ -9,6 +9,7 @@ from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.columns import Interval
 from pincite.ingest.formats.pdf_tables.geometry import Cell, Rule, overlap
 from pincite.ingest.formats.pdf_tables.rows import Placed, body_rows
+from pincite.ingest.formats.pdf_tables.spans import centred
 from pincite.ingest.formats.pdf_tables.textlines import Segment, cell_text
 
 MAX_HEAD = 8  # lines
@@ -75,8 +76,9 @@ def head_cells(
 ) -> list[Head]:
     """Cells of the head: parts stacked over the same columns are one cell."""
     heads: list[Head] = []
-    for placed in lines:
+    for number, placed in enumerate(lines):
         spans = _widened(placed, columns, rules)
+        spans = centred(spans, lines[number + 1 :], columns)
         for segment, span in spans:
             above = [head for head in heads if set(head.columns) & set(span)]
             last = max(above, key=lambda head: head.level, default=None)

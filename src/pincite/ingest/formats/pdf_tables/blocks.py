@@ -34,7 +34,9 @@ def candidate_blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> list[list[
                 current, loose = [], []
     if current:
         blocks.append(current)
-    joined = [_without_running_head(block, lines) for block in _rejoined(blocks, lines)]
+    joined = [
+        _without_caption(_without_running_head(block, lines)) for block in _rejoined(blocks, lines)
+    ]
     return [_with_head(block, lines, rules) for block in joined if block]
 
 
@@ -66,6 +68,15 @@ def _between(above: Line, below: Line, lines: Sequence[Line]) -> list[Line] | No
     is_near = below.y0 - above.y1 <= REJOIN * below.size
     is_plain = all(len(line.words) < PROSE_WORDS and not is_caption(line.text) for line in held)
     return held if is_near and is_plain and len(held) <= MAX_LOOSE else None
+
+
+def _without_caption(block: list[Line]) -> list[Line]:
+    """The block from the first line with several segments under a caption on."""
+    for number, line in enumerate(block[:MAX_LOOSE]):
+        if is_caption(line.text):
+            rest = block[number + 1 :]
+            return rest[next((n for n, one in enumerate(rest) if one.is_tabular), len(rest)) :]
+    return block
 
 
 def _with_head(block: list[Line], lines: Sequence[Line], rules: Sequence[Rule]) -> list[Line]:

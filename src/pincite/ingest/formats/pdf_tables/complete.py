@@ -12,6 +12,32 @@ from pincite.ingest.formats.pdf_tables.grid import Grid
 from pincite.ingest.formats.pdf_tables.rows import Placed, group_rows, place
 from pincite.ingest.formats.pdf_tables.textlines import Line, is_marker, text_lines
 
+STRIP = 7.0  # points
+
+
+def without_strips(grid: Grid, words: Sequence[Word]) -> Grid:
+    """The grid without narrow empty strips, as between a border and the shading inside it."""
+    xs = _wide_apart(grid.xs, grid.vertical, [(word.x0 + word.x1) / 2 for word in words])
+    ys = _wide_apart(grid.ys, grid.horizontal, [(word.y0 + word.y1) / 2 for word in words])
+    return Grid(xs, ys, grid.horizontal, grid.vertical)
+
+
+def _wide_apart(
+    edges: Sequence[float], rules: Sequence[Rule], middles: Sequence[float]
+) -> list[float]:
+    """Edges, of two with an empty strip between them only the one drawn longer."""
+    kept: list[float] = []
+    for edge in edges:
+        if kept and edge - kept[-1] < STRIP and not any(kept[-1] < m < edge for m in middles):
+            kept[-1] = max(kept[-1], edge, key=lambda at: _drawn(rules, at))
+        else:
+            kept.append(edge)
+    return kept
+
+
+def _drawn(rules: Sequence[Rule], at: float) -> float:
+    return sum(rule.end - rule.start for rule in rules if abs(rule.at - at) < 2)
+
 
 def with_text_rows(grid: Grid, words: Sequence[Word]) -> Grid:
     """The grid with rows added where a ruled band holds several lines of figures."""

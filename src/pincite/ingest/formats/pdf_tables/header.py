@@ -9,7 +9,7 @@ from pincite.ingest.formats.pdf_tables.geometry import Cell
 from pincite.ingest.formats.pdf_tables.textlines import is_number, is_year
 
 _CAPTION = re.compile(
-    r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[A-Z]?[\d.-]+", re.I
+    r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[:.]?\s*[A-Z]?[\d.-]+", re.I
 )
 
 
@@ -19,7 +19,9 @@ def is_caption(text: str) -> bool:
 
 
 def count_header_rows(cells: Sequence[Cell]) -> int:
-    """Rows before the first one with figures that are not years; one when there are none.
+    """Rows before the first one with figures or a heading of rows; one when there are none.
+
+    Years are no figures here: they head columns.
 
     >>> count_header_rows([Cell(0, 1, "1996"), Cell(1, 0, "Austria"), Cell(1, 1, "27.5")])
     1
@@ -28,6 +30,7 @@ def count_header_rows(cells: Sequence[Cell]) -> int:
     for row in range(height):
         beside = [cell for cell in cells if cell.row == row and cell.column > 0]
         figures = [cell for cell in beside if is_number(cell.text) and not is_year(cell.text)]
-        if figures and len(figures) >= 0.5 * len(beside):
-            return max(row, 0)
+        is_heading = row > 0 and not beside and any(cell.row == row for cell in cells)
+        if is_heading or (figures and 3 * len(figures) >= len(beside)):
+            return row
     return 1

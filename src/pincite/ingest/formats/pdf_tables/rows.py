@@ -103,7 +103,7 @@ def _belongs(
 ) -> bool:
     """Whether a line goes on with the row of the lines above it."""
     before = group[-1]
-    if _overlaps(before.line, placed.line):
+    if _overlaps(before.line, placed.line) and not (before.has_figures and placed.has_figures):
         return True
     if _is_ruled_off(before.line, placed.line, rules):
         return False

@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.chart import has_scale
-from pincite.ingest.formats.pdf_tables.complete import with_text_columns, with_text_rows
+from pincite.ingest.formats.pdf_tables.complete import (
+    with_text_columns,
+    with_text_rows,
+    without_strips,
+)
 from pincite.ingest.formats.pdf_tables.geometry import (
     Cell,
     Rule,
@@ -21,6 +25,7 @@ from pincite.ingest.formats.pdf_tables.textlines import (
     cell_text,
     is_number,
     text_lines,
+    without_leaders,
 )
 
 MIN_FILLED = 0.3  # of all places: below, the lines are a chart's or a form's
@@ -34,12 +39,12 @@ def ruled_table(grid: Grid, words: Sequence[Word], rules: Sequence[Rule]) -> Spa
     """The table of a grid, or None when its lines do not hold one."""
     if len(grid.xs) < 3:  # a frame without columns says no more than its horizontal lines
         return None
-    inside = words_inside(grid, words)
+    inside = without_leaders(words_inside(grid, words))
     if len(inside) < 4 or _crossing(grid, inside) > MAX_CROSSING * len(inside):
         return None
     if has_scale(inside, rules) or _is_mostly_empty(grid, inside):
         return None
-    grid = with_text_columns(grid, inside)
+    grid = with_text_columns(without_strips(grid, inside), inside)
     grid = with_text_rows(grid, inside)
     found = list(_cells(grid, inside))
     cells = trimmed(compact(found))

@@ -1,0 +1,254 @@
+"""Profiles: what is accepted, what is refused with which words, and which one is chosen."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.core.errors import ConfigError
+from pincite.core.types import Chunk, Document
+from pincite.ingest.chunking import chunks_of
+from pincite.ingest.clauses import clause_tree
+from pincite.ingest.formats.markdown import read
+from pincite.ingest.patterns import WINDOW, safe_pattern, windows
+from pincite.ingest.profile_choice import choose_profile, profile_for, profile_scores
+from pincite.ingest.profile_file import PROFILE_NAMES, load_profile, load_profiles, parse_profile
+
+
+def loaded(text: str) -> tuple[Document, list[Chunk]]:
+    from pincite.core.settings import IngestSettings
+
+    parsed = read(text.encode(), "d.md")
+    document = Document("d.md", parsed.text, parsed.title)
+    clauses = clause_tree(parsed.text, parsed.blocks, parsed.title)
+    return document, chunks_of(document, clauses, parsed.pages, IngestSettings())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(a+)+b", "a repeat or a choice inside a repeated group"),
+        ("(?:a|ab)*c", "a repeat or a choice inside a repeated group"),
+        ("(?:x(?:ab?))*c", "a repeat or a choice inside a repeated group"),
+        (r"(\w+) \1", "back-references"),
+        (r"(?P<x>a)(?P=x)", "back-references"),
+        (r"(a)?(?(1)b|c)", "back-references"),
+        (".*.*x", "slow on some texts"),
+        (r"\s*\s*\s*$x", "slow on some texts"),
+        ("a?" * 30 + "a" * 30, "slow on some texts"),
+        ("a" * 501, "501 characters"),
+        ("(", "no valid pattern"),
+    ],
+)
+def test_unsafe_patterns_are_refused(pattern: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason) as error:
+        safe_pattern(pattern, where="field x")
+    assert error.value.message.startswith("field x: ")
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\bshall\b|\bmust\b",
+        r"^\*\*Traits\*\*\s*(.+)$",
+        r"^[*]{2}([^*\n]{2,80})[.][*]{2}",
+        r"(?i)^definitions?$",
+        r"Casting Time: (\S.{0,80})",
+        r"\w+\s+\w+\s+means",
+        r"\((?P<alias>[A-Z]{2,6})\)",
+    ],
+)
+def test_what_people_write_is_accepted_and_quick_on_nasty_texts(pattern: str) -> None:
+    compiled = safe_pattern(pattern, where="x")
+    nasty = [sign * WINDOW for sign in ("a", " ", "\n", "*", "(", "A ", "a\n")]
+    begin = time.process_time()
+    for text in nasty:
+        for start, end in windows(text, 0, len(text)):
+            list(compiled.finditer(text, start, end))
+    assert time.process_time() - begin < 2
+
+
+@given(st.text(alphabet="ab \n", max_size=4000), st.integers(0, 50))
+def test_windows_are_short_and_join_to_the_text(text: str, start: int) -> None:
+    start = min(start, len(text))
+    found = list(windows(text, start, len(text)))
+    assert "".join(text[a:b] for a, b in found) == text[start:]
+    assert all(0 < b - a <= WINDOW for a, b in found)
+
+
+@pytest.mark.parametrize("name", PROFILE_NAMES)
+def test_the_profiles_that_come_along_are_complete(name: str) -> None:
+    profile = load_profile(name)
+    assert profile.name == name
+    assert profile.about and profile.rules and profile.kinds and profile.signals
+    assert {"table", "definition", "rule"} <= {kind.name for kind in profile.kinds}
+
+
+def test_a_profile_is_read_once() -> None:
+    assert load_profile("code") is load_profile("code")
+    assert [profile.name for profile in load_profiles()] == list(PROFILE_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("nam = 'x'", "name is missing", "docs/profiles.md"),
+        ("name = 'x'\nrule = ['a']", "unknown key rule", "did you mean rules?"),
+        ("name = 3", "name must be a text, got 3", ""),
+        ("name = 'x'\nrules = 'a'", "rules must be a list, got 'a'", ""),
+        ("name = 'x'\nrules = [3]", "rules must be a list of texts, got 3", ""),
+        ("name = 'x'\ninverted_terms = 1", "must be true or false, got 1", ""),
+        ("name = 'x'\nbase = -1", "base must be from 0", ""),
+        ("name = 'x'\n[[kind]]\nname = 'k'\nwen = []", "kind k: unknown key wen", "mean when?"),
+        ("name = 'x'\nkind = ['a']", "kind must be a list of tables", ""),
+        (
+            "name = 'x'\n[[kind]]\nname = 'k'\nwhen = [{ headin = 'a' }]",
+            "kind k: when 1: unknown key headin",
+            "did you mean heading?",
+        ),
+        (
+            "name = 'x'\n[[kind]]\nname = 'k'\nwhen = [{ kinds = ['k'] }]",
+            "unknown key kinds",
+            "",
+        ),
+        (
+            "name = 'x'\n[[field]]\nname = 'cost'\npatterns = ['Cost']",
+            "field cost: patterns: Cost: 1 group wanted, 0 found",
+            "parentheses",
+        ),
+        (
+            "name = 'x'\n[[field]]\nname = 'cost'\npatterns = []\ntraits = 'some'",
+            "traits must be one of none, all, known, got 'some'",
+            "",
+        ),
+        ("name = 'x'\n[[alias]]\npattern = '(A)'", "no group called alias", "(?P<alias>"),
+        (
+            "name = 'x'\n[[field]]\nname = 'cost'\npatterns = []\n"
+            "[[kind]]\nname = 'k'\nwhen = [{ fields = ['cots'] }]",
+            "no field called 'cots'",
+            "did you mean cost?",
+        ),
+        (
+            "name = 'x'\n[[tag]]\nname = 't'\nwhen = [{ kinds = ['spell'] }]",
+            "no kind called 'spell'",
+            "known: narrative",
+        ),
+        ("name = ", "is no TOML", "docs/profiles.md"),
+        ("name = 'x'\nextends = 'novel'", "extends must be one of code", ""),
+        ("name = 'x'\nrules = ['(a+)+']", "a repeat or a choice inside", "bound them"),
+    ],
+)
+def test_mistakes_are_named(text: str, message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_profile(text, origin="mine.toml")
+    assert message in error.value.message
+    assert error.value.message.startswith("mine.toml")
+    assert hint in error.value.hint
+
+
+def test_unknown_profiles_and_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no profile 'rulebok'") as error:
+        load_profile("rulebok")
+    assert "rulebook" in error.value.hint
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_profile(str(tmp_path / "none.toml"))
+
+
+def test_a_file_can_extend_a_profile(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        "name = 'mine'\nextends = 'code'\ncommon_share = 0.5\n[[kind]]\nname = 'fee'\n"
+        "when = [{ heading = 'Fees' }]\n[audiences]\nowner = ['owner']\n"
+    )
+    mine, code = load_profile(str(file)), load_profile("code")
+    assert mine.kinds[0].name == "fee"
+    assert mine.kinds[1:] == code.kinds
+    assert mine.common_share == 0.5
+    assert mine.audiences["owner"] == ("owner",)
+    assert mine.fingerprint != code.fingerprint
+
+
+CODE = """# Bridge Code
+## 1 Scope
+This code applies to bridges.
+## 2 Loads
+(a) A bridge shall carry its load.
+(b) The owner shall inspect it, except as paragraph (a) of this section says.
+"""
+GAME = """# Dust and Dice
+## Spells
+### Blink
+*Level 2 Conjuration*
+
+**Casting Time:** Action
+
+**Range:** Self
+
+You take 2d6 damage on a failed saving throw.
+## Monsters
+### Rat
+**Armor Class** 12
+**Hit Points** 3
+"""
+MANUAL = """# Kettle User Manual
+## Installation
+1. Connect the cable.
+2. Press the button.
+
+WARNING: The kettle is hot.
+## Maintenance
+CAUTION: Switch off the device.
+"""
+PAPER = """# On Moths
+## Abstract
+We studied moths [1]. This paper shows results.
+## Methods
+We found them with lamps (Lamb 1999).
+## References
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (CODE, "code"),
+        (GAME, "rulebook"),
+        (MANUAL, "manual"),
+        (PAPER, "report"),
+        ("Once upon a time.", "report"),
+    ],
+)
+def test_auto_takes_the_profile_that_a_document_looks_like(text: str, name: str) -> None:
+    document, chunks = loaded(text)
+    assert choose_profile(document, chunks, load_profiles()).name == name
+    assert profile_for("auto", document, chunks).name == name
+    assert profile_for("manual", document, chunks).name == "manual"
+
+
+def test_scores_do_not_grow_with_the_document() -> None:
+    short, long = loaded(CODE), loaded(CODE.replace("# Bridge Code\n", "") * 30)
+    scores = [profile_scores(*each, load_profiles())["code"] for each in (short, long)]
+    most = sum(signal.weight for signal in load_profile("code").signals)
+    assert scores[0] <= scores[1] <= most
+
+
+def test_tables_do_not_speak_for_a_kind() -> None:
+    row = "| shall | 1d6 | WARNING: press |\n"
+    document, chunks = loaded("# T\n\nWords.\n\n| a | b | c |\n|---|---|---|\n" + row * 30)
+    scores = profile_scores(document, chunks, load_profiles())
+    assert max(scores, key=lambda name: scores[name]) == "report"
+
+
+def test_every_key_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs/profiles.md").read_text(encoding="utf-8")
+    source = Path(load_profile.__code__.co_filename).read_text(encoding="utf-8")
+    keys = set(re.findall(r"(?:table|each)\.\w+\(\"(\w+)\"", source))
+    assert len(keys) > 25
+    for key in keys:
+        assert re.search(rf"\b{key}\b", page), key
