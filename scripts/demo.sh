@@ -1,32 +1,34 @@
 #!/bin/sh
-# The main job in one screen: ingest the samples, search them three ways, show one place.
+# The main job in one screen: ingest the samples, search them three ways, look up a cell.
 set -e
 cd "$(dirname "$0")/.."
 index=${1:-demo-index}
+PINCITE_INDEX=$index
+export PINCITE_INDEX
 
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+run() {
+    printf '\n\033[1m$ pincite'
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9._/-]*) printf ' "%s"' "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\033[0m\n'
+    pincite "$@"
+}
 
-say pincite ingest samples --index "$index"
-pincite ingest samples --index "$index"
-
-say pincite search '"how often must ground-fault devices be tested"'
-pincite search "how often must ground-fault devices be tested" -k 2 --index "$index"
-
-say pincite search '"Table 250.66"'
-pincite search "Table 250.66" -k 1 --index "$index"
-
-say pincite search '"what does it cost to stand up while grabbed"'
-pincite search "what does it cost to stand up while grabbed" -k 2 --index "$index"
-
-say pincite show '"210.8(D)"' --document electrical-code-2024.md
-pincite show "210.8(D)" --document electrical-code-2024.md --index "$index"
+run ingest samples
+run search "how close to a sink does a kitchen receptacle need RCD protection" -k 2
+run search "error E-07" -k 1
+run search "how do I escape when I am grabbed" -k 2
+run show "210.8(D)" --document electrical-code-2024.md
+run cell "Table 250.66" "95 mm²" "electrode copper"
+run audit
 
 cat <<END
 
 Try next (first: . .venv/bin/activate; export PINCITE_INDEX=$index):
-  pincite search "minimum bend radius"           ask anything
-  pincite show "Table 310.16" -d electrical-code-2024.md
-  pincite list electrical-code-2024.md           all places of a document
-  pincite search "error E-07" --json             for programs
-  pincite ingest YOUR_FOLDER --index my-index    your own documents
+  pincite search "earth electrode resistance"        ask anything
+  pincite diff electrical-code-2021.md electrical-code-2024.md
+  pincite list electrical-code-2024.md               all places of a document
+  pincite search "Grabbed" --json                    for programs
+  pincite ingest YOUR_FOLDER --index my-index        your own documents: PDF, Word, HTML, ...
 END

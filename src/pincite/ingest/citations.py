@@ -46,11 +46,12 @@ _OWN_WORD = rf"(?:this|these|the{_S}present){_S}(?:rule{_S})?(?:{_OWN})"
 
 _HEAD = re.compile(
     rf"""
-    (?P<law>(?<![\d.])\d{{1,3}}{_S}U\.?{_S}?S\.?{_S}?C\.?)(?:{_S}?§+)?{_S}?
+    (?=[§\d(]|(?<![A-Za-z])[A-Za-z])(?:  # no place begins inside a word: most letters are done
+    (?P<law>(?<![\d.])\d{{1,3}}{_S}U\.?{_S}?S\.?{_S}?C\.?)(?:{_S}?§{{1,2}})?{_S}?
         (?:(?P<law_word>(?i:chapter|part)){_S})?(?P<law_number>{_NUMBER})(?P<law_labels>{_LABELS})?
-  | (?P<cfr>(?<![\d.])\d{{1,3}}{_S}(?:CFR|C\.F\.R\.))(?:{_S}?§+)?{_S}?
+  | (?P<cfr>(?<![\d.])\d{{1,3}}{_S}(?:CFR|C\.F\.R\.))(?:{_S}?§{{1,2}})?{_S}?
         (?:(?P<cfr_word>(?i:parts?|subpart|chapter|appendix)){_S})?(?P<cfr_number>{_NUMBER}|{_LETTERED})(?P<cfr_labels>{_LABELS})?
-  | (?P<sign>§+){_S}?(?P<sign_number>{_NUMBER})(?P<sign_labels>[ ]?{_LABELS})?
+  | (?P<sign>§{{1,2}}){_S}?(?P<sign_number>{_NUMBER})(?P<sign_labels>[ ]?{_LABELS})?
   | (?<![\w-])(?P<this>(?i:this|these){_S})?(?P<word>(?i:{_WORD})){_S}(?:
         (?P<number>{_NUMBER}|{_LETTERED})(?P<labels>[ ]?{_LABELS})? | (?P<only>{_LABELS}))
   | \b(?P<own>(?i:{_OWN_WORD}))\b(?![ ](?:number|title)\b)
@@ -59,13 +60,14 @@ _HEAD = re.compile(
         (?=(?:,?{_S}(?:(?:and|or|through|to){_S})?{_LABELS}){{0,9}}{_S}of{_S}(?i:{_OWN_WORD})\b)
   | (?<![\w.,$€£#/–—-])(?P<bare>\d{{1,5}}(?:\.\d+)+(?:-\d+(?!\.?\d))?(?!\w|\.\d)
         |\d{{1,4}}(?=\([\da-zA-Z]))(?P<bare_labels>[ ]?{_LABELS})?
+)
     """,
     re.VERBOSE,
 )
 _JOIN = re.compile(
     rf"(?:(?P<comma>,){_S}?(?:(?:and/or|and|or|et|ou){_S})?|{_S}(?:and/or|and|or|et|ou){_S}"
     rf"|(?P<through>,?{_S}(?:through|thru|to){_S}|[ ]?[–—-][ ]?))"
-    rf"(?:(?P<sign>§+){_S}?|(?P<word>(?i:{_WORD})){_S})?"
+    rf"(?:(?P<sign>§{{1,2}}){_S}?|(?P<word>(?i:{_WORD})){_S})?"
     rf"(?:(?P<number>{_NUMBER}|[A-Z](?![\w.’']))(?P<labels>[ ]?{_LABELS})?|(?P<only>{_LABELS}))"
 )
 _QUANTITY = re.compile(
@@ -179,6 +181,8 @@ def _is_label(label: str) -> bool:
 def _citation(text: str, match: re.Match[str], end: int, depth: int = 0) -> Citation | None:
     """Return the citation that begins with this match, with all its places and its tail."""
     if match["own"]:
+        if match["own"].lower().startswith("these"):
+            return None
         word = singular(match["own"].split()[-1])
         return Citation(match.start(), match.end(), word, (), is_own=True)
     head = _head(match)
@@ -212,7 +216,9 @@ def _head(match: re.Match[str]) -> Citation | None:
     word = singular(word or ("section" if kind == "sign" else ""))
     if number[:1].isalpha() and (word not in NAMED or _is_pronoun(match["word"] or "", number)):
         return None
-    first = Cited(match.start(), stop, number, labels)
+    # "sections (a)" is seldom said, and "section(s)" often.
+    doubtful = not number and INNER.get(word) == 0
+    first = Cited(match.start(), stop, number, labels, is_doubtful=doubtful)
     law = " ".join((match["law"] or match["cfr"] or "").split())
     if standard := _STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
         law = law or standard["name"]

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pincite.ingest.matching import Found
+from pincite.ingest.patterns import windows
 
 # A longer "term" is a sentence that a pattern took for one.
 MOST_WORDS = 8
+# Words of so many characters are held at once: memory stays flat in long clauses.
+MOST_AT_ONCE = 20_000
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _PARENTHESES = re.compile(r"^(?P<before>[^()]{1,100}?)\s*\((?P<inside>[^()]{1,100})\)$")
 _SECOND = re.compile(r"\)\s*\([^()]{1,100}\)$")  # "ERP (effective radiated power) (in dBi)"
@@ -48,9 +51,9 @@ def split_term(found: Found, *, inverted: bool) -> tuple[str, list[Alias]]:
     match = _PARENTHESES.match(_SECOND.sub(")", found.value))
     before = plain_term(match["before"]) if match else plain_term(found.value)
     inside = plain_term(match["inside"]) if match else ""
-    if inside and (long_form(inside, before) or _abbreviates(inside, before)):
+    if inside and _is_short(inside, before):
         term, names = before, [inside]
-    elif inside and long_form(before, inside):
+    elif inside and _is_short(before, inside):
         term, names = inside, [before]
     else:
         term, names = before, []
@@ -69,17 +72,19 @@ def _place(name: str, found: Found) -> tuple[int, int]:
     )
 
 
-def _abbreviates(short: str, term: str) -> bool:
-    """Return whether capitals behind a term are letters of it in order, as XP of experience."""
+def _is_short(short: str, term: str) -> bool:
+    """Return whether capitals beside a term stand for it, if only as XP for experience points."""
+    if long_form(short, term):
+        return True
     rest = iter(term.casefold())
     return short.isupper() and len(short) > 1 and all(c in rest for c in short.casefold())
 
 
 def long_form(short: str, words: str) -> str:
-    """Return the ending of ``words`` that ``short`` abbreviates, or nothing (Schwartz 2003).
+    """Return the ending of ``words`` that ``short`` abbreviates, or nothing.
 
     Letters of the short form must appear in order in the long one, the first at a word's start
-    and, unlike there, the last one in the last word.
+    (Schwartz and Hearst 2003) and, unlike there, the last one in the last word.
 
     >>> long_form("AR", "your usual Armour Rating")
     'Armour Rating'
@@ -127,7 +132,10 @@ class Lexicon:
 
     def find(self, text: str, start: int, end: int) -> Iterator[Found]:
         """Yield the targets of all names in a stretch of the text, in order."""
-        words = list(_WORD.finditer(text, start, end))
+        for begin, stop in windows(text, start, end, MOST_AT_ONCE):
+            yield from self._find(list(_WORD.finditer(text, begin, stop)))
+
+    def _find(self, words: Sequence[re.Match[str]]) -> Iterator[Found]:
         position = 0
         while position < len(words):
             length, target = self._longest(words, position)

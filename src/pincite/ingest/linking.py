@@ -62,6 +62,7 @@ def uses_of(readings: Sequence[Reading], profile: Profile) -> Iterator[Link]:
         for alias in reading.aliases:
             names.setdefault(alias.name, alias.term.casefold())
             names.setdefault(alias.term, alias.term.casefold())
+            homes.setdefault(alias.term.casefold(), set()).add(reading.chunk.id)
     lexicon = Lexicon(names, endings=profile.endings)
     found = [_first_uses(reading, lexicon) for reading in readings]
     clauses = [uses for each, uses in zip(readings, found, strict=True) if each.chunk.kind != "row"]

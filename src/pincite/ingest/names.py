@@ -20,7 +20,7 @@ _WITHIN = re.compile(rf"\s+(?:(?:later|earlier|above|below)\s+)?in\s+(?:the\s+)?
 _PARTS = re.compile(rf"\s+\((?P<parts>{_QUOTED}[^()\r\n]{{0,200}})\)")
 _JOIN = re.compile(rf"(?:,?\s+(?:and|or|and/or)\s+|,?\s+)(?:see\s+)?(?={_MARK}{_QUOTED})")
 _PLAIN = re.compile(
-    rf"\b(?i:see){_MARK}(?:\s+{_MARK}also)?{_MARK}:?{_MARK}\s+(?:the\s+)?{_MARK}"
+    rf"\b(?i:see){_MARK}(?P<also>\s+{_MARK}also)?{_MARK}:?{_MARK}\s+(?:the\s+)?{_MARK}"
     r"(?P<name>[A-Z][\w’'-]*(?: (?:[A-Z][\w’'-]*|of|the|and|in|to|for|a)){0,12})"
 )
 _TABLE = re.compile(
@@ -39,20 +39,29 @@ class Name(NamedTuple):
 
 def names(text: str, start: int, end: int, places: Places) -> Iterator[Name]:
     """Yield the headings that ``text[start:end]`` refers to by name."""
-    for match in _SEE.finditer(text, start, end):
-        for name in _quoted(text, match.end(), end):
-            is_pointed = not match["filler"] or match["see"][0] == "S" or places.has(name.key)
-            if is_pointed and name.key:
-                yield name._replace(key=_known(name.key, places))
+    yield from _seen(text, start, end, places)
     yield from _links(text, start, end, places)
     for match in _TABLE.finditer(text, start, end):
         found = places.titles.get(locator_key(match["name"]))
         if found is not None and found.kind == "table":
             yield Name(locator_key(match["name"]), *match.span())
     for match in _PLAIN.finditer(text, start, end):
-        if key := _longest_known(match["name"], places):
+        is_title = text[match.start() - 1 : match.start()] in ("*", "_") and not match["also"]
+        if not is_title and (key := _longest_known(match["name"], places)):
             stop = match.start("name") + len(key)
             yield Name(_known(key, places), match.start("name"), stop)
+
+
+def _seen(text: str, start: int, end: int, places: Places) -> Iterator[Name]:
+    """Yield the names in quotation marks behind "see"."""
+    position = start
+    while match := _SEE.search(text, position, end):
+        position = match.end()
+        for name in _quoted(text, match.end(), end):
+            position = name.end
+            is_pointed = not match["filler"] or match["see"][0] == "S" or places.has(name.key)
+            if is_pointed and name.key:
+                yield name._replace(key=_known(name.key, places))
 
 
 def _known(key: str, places: Places) -> str:

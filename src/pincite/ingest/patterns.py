@@ -68,19 +68,19 @@ def safe_pattern(pattern: str, *, where: str) -> re.Pattern[str]:
     return compiled
 
 
-def windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield stretches of at most ``WINDOW`` characters, cut between paragraphs, lines or words.
+def windows(text: str, start: int, end: int, size: int = WINDOW) -> Iterator[tuple[int, int]]:
+    """Yield stretches of at most ``size`` characters, cut between paragraphs, lines or words.
 
     >>> list(windows("one\\n\\ntwo", 0, 8))
     [(0, 8)]
     """
-    while end - start > WINDOW:
-        least = start + WINDOW // 2
+    while end - start > size:
+        least = start + size // 2
         for sign in ("\n\n", "\n", " "):
-            cut = text.rfind(sign, least, start + WINDOW)
+            cut = text.rfind(sign, least, start + size)
             if cut >= 0:
                 break
-        stop = cut + 1 if cut >= 0 else start + WINDOW
+        stop = cut + 1 if cut >= 0 else start + size
         yield start, stop
         start = stop
     if start < end:

@@ -50,7 +50,7 @@ class Resolver:
         if citation.is_own:
             key = locator_key(self.places.own(citation.word, chunk))
             return [Target(key, INSIDE, citation.start, citation.end)] if key else []
-        if citation.is_bare and not self._is_place(citation.cited[0]):
+        if citation.is_bare and not self._is_place(citation.cited[0], chunk):
             return []
         whole = _completed(citation.cited)
         if not whole[0].number:
@@ -85,7 +85,7 @@ class Resolver:
         whole = locator_key(f"{key} {aside}")
         return whole if self.places.has(whole) else key
 
-    def _is_place(self, cited: Cited) -> bool:
+    def _is_place(self, cited: Cited, chunk: Chunk) -> bool:
         """Return whether a bare number is a place and no quantity."""
         before = self.text[max(0, cited.start - 40) : cited.start]
         known = self.places.has(locator_key(cited.number + "".join(cited.labels)))
@@ -95,6 +95,8 @@ class Resolver:
             return self._is_alike(cited) or _is_shaped(cited)
         if cited.labels:
             return "." in cited.number and self._is_alike(cited)
+        if chunk.kind in ("table", "row"):  # of numbers, mostly
+            return False
         large = int(cited.number.split(".")[0]) >= _LARGE
         return large and self._is_alike(cited) and not _AMOUNT.search(before)
 

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from pincite.ingest.parsed import Pages
 
@@ -53,9 +53,9 @@ def summarise(text: str, sentences: int = 2) -> str:
 
 def page_summaries(text: str, pages: Pages, sentences: int = 2) -> dict[int, str]:
     """Return a summary of every page that has words, by the page's number."""
-    ends = [*pages.starts[1:], len(text)]
     found: dict[int, str] = {}
-    for start, end, label in zip(pages.starts, ends, pages.labels, strict=True):
+    spans = pairwise([*pages.starts, len(text)])
+    for (start, end), label in zip(spans, pages.labels, strict=True):
         if summary := summarise(text[start:end], sentences):
             found.setdefault(label, summary)
     return found
@@ -68,7 +68,7 @@ def _worth(sentence: str, counts: Counter[str], place: int) -> float:
         return 0.0
     weight = sum(math.log1p(counts[word]) for word in words) / len(words)
     is_full = min(1.0, len(words) / FULL)
-    is_ended = 1.0 if sentence.rstrip("\"”’»)]*_」』）")[-1:] in _STOPS else 0.3  # else a label
+    is_ended = 1.0 if sentence.rstrip('"”’»)]*_」』）')[-1:] in _STOPS else 0.3  # else a label
     return weight * is_full * is_ended * (1 + 1 / (1 + place))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.errors import ConfigError
+from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.clauses import clause_tree
@@ -21,8 +22,6 @@ from pincite.ingest.profile_file import PROFILE_NAMES, load_profile, load_profil
 
 
 def loaded(text: str) -> tuple[Document, list[Chunk]]:
-    from pincite.core.settings import IngestSettings
-
     parsed = read(text.encode(), "d.md")
     document = Document("d.md", parsed.text, parsed.title)
     clauses = clause_tree(parsed.text, parsed.blocks, parsed.title)

@@ -90,6 +90,15 @@ def test_leaders_and_typed_rules_are_not_text() -> None:
     assert table.rows == TEXTS
 
 
+def test_running_heads_and_captions_are_not_rows() -> None:
+    page = words("A manual", 50, 60) + words("17", 420, 60) + rows(TEXTS, XS, 80)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows == TEXTS
+    page = words("Table 2.", 50, 86) + words("Population by sex", 120, 86) + rows(TEXTS, XS)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows == TEXTS
+
+
 def test_words_between_rules_are_a_table() -> None:
     texts = [
         ["Command", "Meaning"],

@@ -186,26 +186,29 @@ def _is_columnar(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     One such side is enough where the lines of the two do not stand on the same baselines, for
     then they are no rows of a table.
     """
-    if not left or not right:
+    if not (_has_lines(left) and _has_lines(right)):
         return False
-    prose = _is_prose(left) + _is_prose(right)
-    return prose == 2 or (prose == 1 and _is_unaligned(left, right))
+    filled = _is_filled(left) + _is_filled(right)
+    return filled == 2 or (filled == 1 and _is_unaligned(left, right))
 
 
 def _is_unaligned(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     fewer, more = sorted(({round(p.base) for p in side} for side in (left, right)), key=len)
     aligned = sum(not more.isdisjoint((base - 1, base, base + 1)) for base in fewer)
-    return len(fewer) >= _FEWEST_ROWS and aligned <= 0.6 * len(fewer)
+    return len(fewer) >= 0.4 * len(more) and aligned <= 0.6 * len(fewer)
 
 
-def _is_prose(pieces: Sequence[Piece]) -> bool:
-    texts = [piece for piece in pieces if not piece.table]
-    if len(texts) < _FEWEST_ROWS:
-        return False
-    width = max(p.x1 for p in texts) - min(p.x0 for p in texts)
-    rows = rows_of(texts)
+def _has_lines(pieces: Sequence[Piece]) -> bool:
+    """Return whether there are enough lines of enough words."""
+    rows = rows_of([piece for piece in pieces if not piece.table])
     if len(rows) < _FEWEST_ROWS:
         return False
-    filled = median(sum(p.x1 - p.x0 for p in row) for row in rows)
-    characters = median(sum(len(word.text) for p in row for word in p.words) for row in rows)
-    return filled >= 0.45 * width and characters >= _FEWEST_CHARACTERS
+    lengths = (sum(len(word.text) for p in row for word in p.words) for row in rows)
+    return median(lengths) >= _FEWEST_CHARACTERS
+
+
+def _is_filled(pieces: Sequence[Piece]) -> bool:
+    """Return whether most lines are about as wide as their column."""
+    texts = [piece for piece in pieces if not piece.table]
+    width = max(p.x1 for p in texts) - min(p.x0 for p in texts)
+    return median(sum(p.x1 - p.x0 for p in row) for row in rows_of(texts)) >= 0.45 * width

@@ -35,19 +35,30 @@ def candidate_blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> list[list[
     if current:
         blocks.append(current)
     joined = [
-        _without_caption(_without_running_head(block, lines)) for block in _rejoined(blocks, lines)
+        _without_caption(_without_running_lines(block, lines)) for block in _rejoined(blocks, lines)
     ]
     return [_with_head(block, lines, rules) for block in joined if block]
 
 
-def _without_running_head(block: list[Line], lines: Sequence[Line]) -> list[Line]:
-    """The block without the page's first line if that has a page number and stands apart."""
-    head = block[0]
-    if head is not lines[0] or len(block) < 2 or len(head.segments) > 3:
-        return block
-    ends = (head.words[0].text, head.words[-1].text)
-    is_apart = block[1].y0 - head.y1 > 0.5 * head.size
-    return block[1:] if is_apart and any(end.isdecimal() for end in ends) else block
+def _without_running_lines(block: list[Line], lines: Sequence[Line]) -> list[Line]:
+    """The block without the page's first and last line if they hold the page number."""
+    if len(block) > 1 and block[0] is lines[0] and _is_running(block[0], block[1]):
+        block = block[1:]
+    if len(block) > 1 and block[-1] is lines[-1] and _is_running(block[-1], block[-2]):
+        block = block[:-1]
+    return block
+
+
+def _is_running(line: Line, neighbour: Line) -> bool:
+    """Whether a line stands apart and ends in a number that is in no column of its neighbour."""
+    white = -overlap(line.y0, line.y1, neighbour.y0, neighbour.y1)
+    if len(line.segments) > 3 or white < 0.5 * line.size:
+        return False
+    ends = [word for word in (line.words[0], line.words[-1]) if word.text.isdecimal()]
+    return any(
+        all(overlap(end.x0, end.x1, other.x0, other.x1) < 0 for other in neighbour.segments[1:])
+        for end in ends
+    )
 
 
 def _rejoined(blocks: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:
