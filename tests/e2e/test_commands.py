@@ -1,0 +1,135 @@
+"""The command line as a user meets it: every command once, on the samples."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+OLD, NEW = "electrical-code-2021.md", "electrical-code-2024.md"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory, pincite: Run) -> Path:
+    folder = tmp_path_factory.mktemp("cli") / "index"
+    told = pincite("ingest", SAMPLES, "--index", folder)
+    assert told.code == 0, told.err
+    assert told.out.startswith("5 added; ")
+    return folder
+
+
+def test_search_prints_place_path_snippet_and_reason(pincite: Run, index: Path) -> None:
+    told = pincite("search", "error E-07", "-k", "1", "--index", index)
+    assert "User Manual, Table 4 > E-07" in told.out
+    assert "5 Troubleshooting › 5.1 Error Codes" in told.out
+    assert "Misting pressure low" in told.out
+    assert "why: words" in told.out
+
+
+def test_search_as_json_has_everything_by_name(pincite: Run, index: Path) -> None:
+    answer = pincite("search", "210.8(D)", "-k", "2", "--json", "--index", index).json
+    first = answer["hits"][0]
+    assert (first["locator"], first["document"], first["rank"]) == ("210.8(D)", NEW, 1)
+    assert first["why"]["place"] > 0
+    assert abs(sum(first["why"].values()) - first["score"]) < 1e-9
+    assert set(answer["seconds"]) == {"place"}
+
+
+def test_show_prints_exactly_the_clause(pincite: Run, index: Path) -> None:
+    told = pincite("show", "210.8(D)", "--document", NEW, "--index", index)
+    text = (SAMPLES / NEW).read_text("utf-8")
+    start = text.index("(D) Testing.")
+    assert told.out == text[start : text.index("\n\n", start)] + "\n"
+    answer = pincite("show", "210.8", "-d", NEW, "--json", "--index", index).json
+    assert answer[0]["children"][:2] == ["210.8(A)", "210.8(B)"]
+    assert answer[0]["parent"] == "Article 210"
+
+
+def test_show_of_a_removed_section_names_the_edition(pincite: Run, index: Path) -> None:
+    told = pincite("show", "240.33", "--document", NEW, "--index", index)
+    assert told.code == 4
+    assert f"it is in {OLD}" in told.err
+
+
+def test_cell(pincite: Run, index: Path) -> None:
+    cells = pincite(
+        "cell", "Table 250.122", "90 A", "copper", "-d", NEW, "--json", "--index", index
+    ).json
+    assert [(cell["value"], cell["unit"]) for cell in cells] == [("16", "mm²")]
+    assert pincite("cell", "Table 250.122", "no such row", "--index", index).code == 4
+
+
+def test_audit_names_the_planted_gap(pincite: Run, index: Path) -> None:
+    report = pincite("audit", "--json", "--index", index).json
+    dangling = [gap for gap in report["gaps"] if gap["kind"] == "dangling_reference"]
+    assert {(gap["document"], gap["place"]) for gap in dangling} == {
+        (OLD, "314.16(C)"),
+        (NEW, "314.16(C)"),
+    }
+    assert "Table 314.16(C)" in pincite("audit", "--index", index).out
+
+
+def test_diff(pincite: Run, index: Path) -> None:
+    changes = pincite("diff", OLD, NEW, "--json", "--index", index).json
+    assert {"kind": "removed", "locator": "240.33"}.items() <= changes[0].items()
+    assert "555.38" in pincite("diff", OLD, NEW, "--index", index).out
+
+
+def test_list_and_doctor(pincite: Run, index: Path) -> None:
+    assert NEW in pincite("list", "--index", index).out
+    places = pincite("list", NEW, "--json", "--index", index).json
+    assert {"210.8(A)(2)", "Table 250.66"} <= {place["locator"] for place in places}
+    assert pincite("doctor", "--json", "--index", index).json["ok"] is True
+
+
+def test_export_import_and_remove(pincite: Run, index: Path, tmp_path: Path) -> None:
+    assert pincite("export", tmp_path / "plain", "--index", index).code == 0
+    assert pincite("import", tmp_path / "plain", "--index", tmp_path / "again").code == 0
+    removed = pincite("remove", "manual.md", "--json", "--index", tmp_path / "again").json
+    assert removed == {"removed": ["manual.md"]}
+    assert "manual.md" not in pincite("list", "--index", tmp_path / "again").out
+    assert pincite("remove", "manual.md", "--index", tmp_path / "again").code == 4
+
+
+def test_settings_come_from_file_environment_and_options(pincite: Run, index: Path) -> None:
+    def hits(*more: str, **env: str) -> int:
+        answer = pincite("search", "earth", "--json", "--index", index, *more, **env).json
+        return len(answer["hits"])
+
+    assert hits("--set", "search.k=3") == 3
+    assert hits(PINCITE_SEARCH__K="4") == 4
+    assert hits("--set", "search.k=3", PINCITE_SEARCH__K="4") == 3
+
+
+def test_watch_follows_a_folder(tmp_path: Path) -> None:
+    folder, index = tmp_path / "docs", tmp_path / "index"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nfirst words\n")
+    command = [sys.executable, "-c", "from pincite.cli.main import run; run()"]
+    watcher = subprocess.Popen(
+        [*command, "ingest", folder, "--index", index, "--watch"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline().startswith("1 added")
+        (folder / "b.md").write_text("# B\n\nsecond words\n")
+        assert watcher.stdout.readline().startswith("1 added, 1 unchanged")
+        (folder / "a.md").unlink()
+        assert watcher.stdout.readline().startswith("1 removed, 1 unchanged")
+    finally:
+        watcher.kill()
+        watcher.wait()
+        if watcher.stdout is not None:
+            watcher.stdout.close()
+
+
+def test_completion_is_offered(pincite: Run) -> None:
+    assert "--install-completion" in pincite("--help").out
