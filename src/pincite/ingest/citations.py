@@ -11,85 +11,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pincite.ingest.citation_words import (
+    ASIDE,
+    HEAD,
+    INNER,
+    JOIN,
+    LABEL,
+    NAMED,
+    PLURALS,
+    QUANTITY,
+    STANDARD,
+    TO_NAME,
+    TO_PLACE,
+    TO_SOMETHING,
+    TO_THIS,
+)
 from pincite.ingest.sequence import readings
-
-_S = r"(?:[ \t\xa0]{1,4}(?:\r?\n[ \t>]*)?|\r?\n[ \t>]*)"  # a gap, but no paragraph's end
-_NUMBER = (
-    r"\d{1,5}(?:[A-Za-z]{1,2}(?=[\s.,;:)(–-]|$))?(?:\.\d+[A-Za-z]{0,2})*"
-    r"(?:-\d+[A-Za-z]?(?!\.?\d))?(?![A-Za-z0-9])"
-)
-_LETTERED = r"(?:[A-Z](?:[.-]?\d+(?:\.\d+)*)?|[IVXLC]+)(?![\w’'])"  # "C", "A.4", "IV"
-_LABEL = r"\([0-9A-Za-z.]{1,6}\)"
-_LABELS = rf"{_LABEL}(?:[ ]?{_LABEL}){{0,7}}"
-
-# What a place is called, in the singular. The first ones are cited by their number alone.
-PLAIN = ("section", "rule", "subsection", "paragraph", "subparagraph", "clause", "subclause")
-INNER = {
-    **dict.fromkeys(("section", "rule"), 0),
-    **dict.fromkeys(("subsection", "paragraph", "paragraphe"), 1),
-    **dict.fromkeys(("subparagraph", "clause", "subclause", "item", "step"), 2),
-}
-NAMED = (
-    "table", "chapter", "article", "part", "subpart", "appendix", "annex", "schedule", "annexe",
-    "tableau", "chapitre", "partie", "articolo", "allegato", "tabella", "capo",
-)  # fmt: skip
-_PLURALS = {"appendices": "appendix", "annexes": "annex", "art.": "article", "sec.": "section"}
-_WORD = "|".join(
-    ["appendices", "annexes", r"art\.", r"sec\."]
-    + [rf"{word}(?:s|\(s\))?" for word in sorted((*INNER, *NAMED), key=len, reverse=True)]
-)
-_OWN = "|".join(
-    [word for word in (*INNER, *NAMED) if word not in ("step", "item")]
-    + ["title", "subchapter", "act", "code", "provision", "regulations?", "rules"]
-)
-_OWN_WORD = rf"(?:this|these|the{_S}present){_S}(?:rule{_S})?(?:{_OWN})"
-
-_HEAD = re.compile(
-    rf"""
-    (?=[§\d(]|(?<![A-Za-z])[A-Za-z])(?:  # no place begins inside a word: most letters are done
-    (?P<law>(?<![\d.])\d{{1,3}}{_S}U\.?{_S}?S\.?{_S}?C\.?)(?:{_S}?§{{1,2}})?{_S}?
-        (?:(?P<law_word>(?i:chapter|part)){_S})?(?P<law_number>{_NUMBER})(?P<law_labels>{_LABELS})?
-  | (?P<cfr>(?<![\d.])\d{{1,3}}{_S}(?:CFR|C\.F\.R\.))(?:{_S}?§{{1,2}})?{_S}?
-        (?:(?P<cfr_word>(?i:parts?|subpart|chapter|appendix)){_S})?(?P<cfr_number>{_NUMBER}|{_LETTERED})(?P<cfr_labels>{_LABELS})?
-  | (?P<sign>§{{1,2}}){_S}?(?P<sign_number>{_NUMBER})(?P<sign_labels>[ ]?{_LABELS})?
-  | (?<![\w-])(?P<this>(?i:this|these){_S})?(?P<word>(?i:{_WORD})){_S}(?:
-        (?P<number>{_NUMBER}|{_LETTERED})(?P<labels>[ ]?{_LABELS})? | (?P<only>{_LABELS}))
-  | \b(?P<own>(?i:{_OWN_WORD}))\b(?![ ](?:number|title)\b)
-  | \b(?:in|under|by|of|per|see|with){_S}(?P<cued>{_LABELS})(?!{_S}(?:an?|the|any|each|all)\b)
-  | (?P<loose>{_LABELS})
-        (?=(?:,?{_S}(?:(?:and|or|through|to){_S})?{_LABELS}){{0,9}}{_S}of{_S}(?i:{_OWN_WORD})\b)
-  | (?<![\w.,$€£#/–—-])(?P<bare>\d{{1,5}}(?:\.\d+)+(?:-\d+(?!\.?\d))?(?!\w|\.\d)
-        |\d{{1,4}}(?=\([\da-zA-Z]))(?P<bare_labels>[ ]?{_LABELS})?
-)
-    """,
-    re.VERBOSE,
-)
-_JOIN = re.compile(
-    rf"(?:(?P<comma>,){_S}?(?:(?:and/or|and|or|et|ou){_S})?|{_S}(?:and/or|and|or|et|ou){_S}"
-    rf"|(?P<through>,?{_S}(?:through|thru|to){_S}|[ ]?[–—-][ ]?))"
-    rf"(?:(?P<sign>§{{1,2}}){_S}?|(?P<word>(?i:{_WORD})){_S})?"
-    rf"(?:(?P<number>{_NUMBER}|[A-Z](?![\w.’']))(?P<labels>[ ]?{_LABELS})?|(?P<only>{_LABELS}))"
-)
-_QUANTITY = re.compile(
-    rf"(?:[–—-]\d[\d.,]*)?{_S}?(?:[%°′″×]|(?:[kMGmµcd]|)(?:m|g|V|A|W|VA|Hz|Pa|Ω|F|s|[lL]|B|bit)"
-    r"(?:[²³^/]|\b)|(?:ft|feet|foot|inch(?:es)?|kWh|lbs?|psi|percent|seconds?|minutes?|hours?|days?"
-    r"|weeks?|months?|years?|thousand|million|billion|points?|amp(?:ere)?s?|volts?|watts?|ohms?"
-    r"|met(?:er|re)s?|miles?|degrees?|dollars?|euros?|times|[mk]?baud|kilo\w+|mega\w+)\b)"
-)
-# In front of a citation: the other work it stands in, as in "CSA C360-03, Table 10".
-_STANDARD = re.compile(r"\b(?P<name>[A-Z]{3,}(?:[/ ][A-Z]+)?[ -][A-Z]?\d[\w.-]*),? ?\(?$")
-_ASIDE = re.compile(rf",?{_S}(?P<name>Exception(?:{_S}No\.{_S}?\d+)?)(?![\w:])")
-_TO_THIS = re.compile(rf"{_S}(?:of|in|to){_S}(?i:{_OWN_WORD}|the{_S}(?:part|section))\b")
-_TO_PLACE = re.compile(
-    rf"{_S}(?:of|(?P<to>to|in)){_S}(?:the{_S}(?:clause|provision)s?{_S}at{_S})?(?=[§\dA-Za-z(])"
-)
-_TO_NAME = re.compile(
-    rf"(?:,?{_S}(?:and|or){_S}[A-Z]\w+{_S}(?:No\.{_S}?)?\d+)?{_S}(?:of|to){_S}"
-    rf"(?:(?:the|that|such|said){_S}(?P<name>[A-Z][\w.’'-]*"
-    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?(?:[A-Z]\.(?={_S}[A-Z])|[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}})){{0,14}})"
-    rf"|(?P<code>(?i:title){_S}\d+|[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
-)
-_TO_SOMETHING = re.compile(rf"{_S}of{_S}\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +76,7 @@ def citations(text: str, start: int, end: int) -> Iterator[Citation]:
     [('97.305', ('(c)',)), ('97.307', ('(f)',))]
     """
     position = start
-    while match := _HEAD.search(text, position, end):
+    while match := HEAD.search(text, position, end):
         found = _citation(text, match, end)
         if found is None:
             position = match.start() + 1 if match["cued"] is None else match.start("cued") + 1
@@ -150,14 +87,14 @@ def citations(text: str, start: int, end: int) -> Iterator[Citation]:
 
 def is_quantity(text: str, position: int) -> bool:
     """Return whether a number that ends here is followed by a unit."""
-    return _QUANTITY.match(text, position) is not None
+    return QUANTITY.match(text, position) is not None
 
 
 def singular(word: str) -> str:
     """Return the word for one place: ``appendix`` for ``Appendices``."""
     word = word.lower().removesuffix("(s)")
-    if word in _PLURALS:
-        return _PLURALS[word]
+    if word in PLURALS:
+        return PLURALS[word]
     return word if word in INNER or word in NAMED else word.removesuffix("s")
 
 
@@ -167,7 +104,7 @@ def labels_of(text: str) -> tuple[str, ...]:
     >>> labels_of("(a) (1)(ii)"), labels_of("(see)")
     (('(a)', '(1)', '(ii)'), ())
     """
-    found = tuple(re.findall(_LABEL, text))
+    found = tuple(re.findall(LABEL, text))
     return found if all(_is_label(label) for label in found) else ()
 
 
@@ -192,7 +129,7 @@ def _citation(text: str, match: re.Match[str], end: int, depth: int = 0) -> Cita
     if head.is_bare and not first.labels and is_quantity(text, first.end):
         return None
     whole = _with_list(text, head, end, plural=_is_plural(match))
-    if aside := _ASIDE.match(text, whole.end, end):
+    if aside := ASIDE.match(text, whole.end, end):
         whole = replace(whole, aside=aside["name"], end=aside.end())
     tail = _tail(text, whole, end, depth)
     return replace(whole, tail=tail, end=max(whole.end, tail.end))
@@ -220,7 +157,7 @@ def _head(match: re.Match[str]) -> Citation | None:
     doubtful = not number and INNER.get(word) == 0
     first = Cited(match.start(), stop, number, labels, is_doubtful=doubtful)
     law = " ".join((match["law"] or match["cfr"] or "").split())
-    if standard := _STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
+    if standard := STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
         law = law or standard["name"]
     return Citation(match.start(), stop, word, (first,), law=law, is_bare=kind == "bare")
 
@@ -238,7 +175,7 @@ def _is_plural(match: re.Match[str]) -> bool:
 def _with_list(text: str, head: Citation, end: int, *, plural: bool) -> Citation:
     """Return the citation with the places that are joined to its first."""
     cited = list(head.cited)
-    while match := _JOIN.match(text, cited[-1].end, end):
+    while match := JOIN.match(text, cited[-1].end, end):
         place = _joined(text, match, head, cited[-1], plural)
         if place is None:
             break
@@ -287,15 +224,15 @@ def _hyphen_range(cited: Cited) -> Iterator[Cited]:
 
 def _tail(text: str, citation: Citation, end: int, depth: int) -> Tail:
     position = citation.end
-    if match := _TO_THIS.match(text, position, end):
+    if match := TO_THIS.match(text, position, end):
         return Tail("this", word=singular(match.group().split()[-1]), end=match.end())
-    if match := _TO_PLACE.match(text, position, end):
+    if match := TO_PLACE.match(text, position, end):
         takes_to = citation.word in ("appendix", "annex", "table", "schedule", "subpart")
         takes_to = takes_to or not citation.cited[0].number
-        head = _HEAD.match(text, match.end(), end) if takes_to or not match["to"] else None
+        head = HEAD.match(text, match.end(), end) if takes_to or not match["to"] else None
         if head and depth < 3 and (found := _citation(text, head, end, depth + 1)):
             return Tail("place", place=found, end=found.end)
-    if match := _TO_NAME.match(text, position, end):
+    if match := TO_NAME.match(text, position, end):
         name = " ".join((match["name"] or match["code"]).split())
         return Tail("name", name=name, end=match.end())
-    return Tail("other" if _TO_SOMETHING.match(text, position, end) else "")
+    return Tail("other" if TO_SOMETHING.match(text, position, end) else "")

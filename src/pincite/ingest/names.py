@@ -24,7 +24,8 @@ _PLAIN = re.compile(
     r"(?P<name>[A-Z][\w’'-]*(?: (?:[A-Z][\w’'-]*|of|the|and|in|to|for|a)){0,12})"
 )
 _TABLE = re.compile(
-    r"\bthe\s+(?P<name>[A-Z][\w’'-]*(?:\s+(?:[A-Z][\w’'-]*|of|the|and|in|to|for|by)){0,12})\s+table\b"
+    r"\bthe\s+(?P<name>[A-Z][\w’'-]*"
+    r"(?:\s+(?:[A-Z][\w’'-]*|of|the|and|in|to|for|by)){0,12})\s+table\b"
 )
 _LINK = re.compile(r"(?<!!)\[(?P<words>[^\[\]\r\n]{1,200})\]\((?P<to>[^()\s]{1,300})\)")
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
-from pincite.ingest.citations import INNER, NAMED, Citation, Cited
+from pincite.ingest.citation_words import INNER, NAMED
+from pincite.ingest.citations import Citation, Cited
 from pincite.ingest.places import Places
 from pincite.ingest.sequence import readings
 
@@ -114,7 +115,9 @@ class Resolver:
         if word == "table":
             return self._table(citation, number, chunk)
         if word in NAMED:
-            return f"{word} {number}"
+            name = f"{word} {number}"
+            is_section = word in ("article", "articolo") and not self.places.has(locator_key(name))
+            return number if is_section and self.places.has(number) else name
         if word and INNER.get(word, 0) and not labels and "." not in number:
             base = self.places.climb(chunk, (f"({number})",))
             if base is not None:

@@ -116,6 +116,7 @@ def outside(scope: str) -> list[str]:
         ("See § 40.2, paragraph (b) first.", ["40.2(b)"]),
         ("See 40.2(c), Exception for boats.", ["40.2(c) exception"]),
         ("See item (ii) of paragraph (a)(2) of § 40.2 first.", ["40.2(a)(2)(ii)"]),
+        ("Selon l’article 40.2 et l’annexe 3.", ["40.2", "annexe 3"]),
         ("This section is short.", ["40.1"]),
     ],
 )
@@ -163,6 +164,7 @@ def test_places_by_label_are_seen_from_the_clause(sentence: str, targets: list[s
         ("As subpart K of part 2 of this chapter says.", ["subpart k of part 2"]),
         ("Under section 706 of the Ports Act of 1934, pay.", ["706 of the ports act of 1934"]),
         ("Under subsections 5(1) and (2) of the Act, pay.", ["5(1) of the act", "5(2) of the act"]),
+        ("En vertu du paragraphe 5(1) de la Loi, payez.", ["5(1) of the loi"]),
         ("Under 47 U.S.C. 316(a), pay.", ["47 u.s.c. 316(a)"]),
         ("See CSA C360-03, Table 10 for more.", ["csa c360-03 table 10"]),
         ("See Appendix 4 and Rule No. 6 of the ITU Regulations.",

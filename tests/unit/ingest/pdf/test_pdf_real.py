@@ -64,7 +64,7 @@ def test_headings_without_bookmarks_are_found_by_their_type() -> None:
 def test_three_columns_are_read_in_order() -> None:
     file = DATA / "government" / "tests" / "pdfs" / "federal-register-2020-17221.pdf"
     found = read(file.read_bytes(), file.name)
-    assert "airspeed disagree alert, and altitude disagree alert,⁵ and may affect" in found.text
+    assert "airspeed disagree alert, and altitude disagree alert,^5^ and may affect" in found.text
     assert "VerDate" not in found.text  # printed in white
     assert "Vol. 85, No. 152 / Thursday" not in found.text  # the running head
     assert "from Soekarno-Hatta International Airport" in found.text

@@ -185,7 +185,7 @@ def test_sideways_text_comes_after_the_upright() -> None:
 def test_raised_numbers_are_footnote_marks() -> None:
     pdf = Pdf().page().text(72, 100, "The rule").text(112, 96, "2", size=6)
     pdf.text(118, 100, "applies.")
-    assert parsed(pdf).text == "The rule² applies.\n"
+    assert parsed(pdf).text == "The rule^2^ applies.\n"
 
 
 def test_a_table_is_written_with_its_bars_escaped() -> None:

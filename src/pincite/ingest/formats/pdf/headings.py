@@ -12,11 +12,11 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from pincite.ingest.formats.pdf.contents import is_entry
-from pincite.ingest.formats.pdf.lines import Line, split_lead
+from pincite.ingest.formats.pdf.lines import MARK, Line, split_lead
 from pincite.ingest.formats.pdf.page import Word
 
 _LONGEST = 4  # lines of one heading
-_FOOTNOTE_MARK = re.compile("[⁰¹²³⁴-⁹]+$")
+_FOOTNOTE_MARK = re.compile(f"{MARK}+$")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _KEYWORD = (
     r"chapter|chapitre|capitolo|kapitel|appendix|appendice|annexe?|allegato|part|partie|parte|title"

@@ -91,19 +91,30 @@ def _area(found: object, frame: Frame) -> float:
 
 def _with_contrast(page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen]) -> list[Unseen]:
     """Return the white words that stand out from what is behind them, by painting the page."""
-    scale = min(1.5, (_MOST_PIXELS / (frame.width * frame.height)) ** 0.5)
-    bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
+    boxes = [entry.word for entry in entries]
+    left, top = max(0.0, min(w.x0 for w in boxes)), max(0.0, min(w.y0 for w in boxes))
+    right = min(frame.width, max(w.x1 for w in boxes))
+    bottom = min(frame.height, max(w.y1 for w in boxes))
+    if right - left < 1 or bottom - top < 1:
+        return []
+    scale = min(1.5, (_MOST_PIXELS / ((right - left) * (bottom - top))) ** 0.5)
+    crop = (left, frame.height - bottom, frame.width - right, top)
+    bitmap = page.render(scale=scale, crop=crop, grayscale=True, may_draw_forms=False)
     pixels = bitmap.to_numpy()
     shown: list[Unseen] = []
     for entry in entries:
         word = entry.word
-        rows = slice(max(0, int(word.y0 * scale)), int(word.y1 * scale) + 1)
-        columns = slice(max(0, int(word.x0 * scale)), int(word.x1 * scale) + 1)
+        rows = _pixels(word.y0 - top, word.y1 - top, scale)
+        columns = _pixels(word.x0 - left, word.x1 - left, scale)
         region = pixels[rows, columns]
         if region.size and int(region.max()) - int(region.min()) >= _CONTRAST:
             shown.append(entry)
     bitmap.close()
     return shown
+
+
+def _pixels(start: float, end: float, scale: float) -> slice:
+    return slice(max(0, int(start * scale)), int(end * scale) + 1)
 
 
 def hidden_finding(unseen: Sequence[Unseen], page: int) -> Finding | None:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from pincite.ingest.formats.inline import Inline
 from pincite.ingest.formats.pdf.page import FoundTable, Word
 
 _JOINED = 1.0  # a wider gap than this share of the size begins a new piece
-_RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
-_LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+# A footnote's mark as Markdown writes it, at the end of a line.
+MARK = r"(?:\^[^\s^]{1,4}\^)"
 
 
 @dataclass(slots=True)
@@ -210,9 +212,11 @@ def _text(words: Sequence[Word], size: float, *, mono: bool) -> str:
     for word in words:
         text = word.text
         is_note = before is not None and _is_note(word, before, size)
-        if word.raised > 0 or is_note or (before is None and _is_mark(words)):
-            text = text.translate(_RAISED)
-        elif word.raised < 0 and text.isdigit():
+        if before is None and _is_mark(words):
+            text = f"^{text}^ " if words[1].glued else f"^{text}^"
+        elif before is not None and (is_note or word.raised > 0):
+            text = _raised(text, before.text)
+        elif word.raised < 0 and text.isdecimal():
             text = text.translate(_LOWERED)
         if before is not None and not word.glued and not is_note:
             gap = (word.x0 - before.x1) / (0.6 * max(word.size, 1.0))
@@ -220,3 +224,13 @@ def _text(words: Sequence[Word], size: float, *, mono: bool) -> str:
         parts.append(text)
         before = word
     return "".join(parts).rstrip()
+
+
+def _raised(text: str, before: str) -> str:
+    """Return a superscript as Markdown has it; "st" in "1st" and the A of LaTeX are letters."""
+    if text.isalpha() and (len(text) > 1 or text.isupper()):
+        return text
+    words = Inline()
+    words.add(before)
+    words.raised(text)
+    return words.text(plain=True)[len(before) :]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from pincite.ingest.formats.pdf.lines import Line
+from pincite.ingest.formats.pdf.lines import MARK, Line
 
 ParagraphKind = Literal["text", "heading", "code", "contents", "table", "footnote"]
 
@@ -20,8 +20,8 @@ _ITEM = re.compile(
     r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+)(?=\s|\()"
 )
 _CAPTION = re.compile(r"(?i:table|figure|fig\.|tableau|tabella|figura) [0-9A-Z][0-9.A-Z-]*\b")
-_ENDED = re.compile(r"[.!?:;…][)\]”’\"'»*]*[⁰¹²³⁴-⁹]*$")
-_LIST_GOES_ON = re.compile(r"(?:[.:;,—–]|[;,] (?:and|or|e|o|et|ou))[⁰¹²³⁴-⁹]*$")
+_ENDED = re.compile(rf"[.!?:;…][)\]”’\"'»*]*{MARK}*$")
+_LIST_GOES_ON = re.compile(rf"(?:[.:;,—–]|[;,] (?:and|or|e|o|et|ou)){MARK}*$")
 _SMALL = 0.93  # of the body's size: footnotes
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pincite.ingest.formats.grid import TableText, pipe_table
 from pincite.ingest.formats.pdf.contents import without_leader
 from pincite.ingest.formats.pdf.hyphens import Joiner
-from pincite.ingest.formats.pdf.lines import Line
+from pincite.ingest.formats.pdf.lines import MARK, Line
 from pincite.ingest.formats.pdf.page import FoundTable
 from pincite.ingest.formats.pdf.paragraphs import BULLET, Paragraph
 from pincite.ingest.parsed import Box, Pages
@@ -17,7 +17,7 @@ from pincite.ingest.tree import Block, BlockKind
 
 _NUMBERED = re.compile(r"[0-9]{1,9}[.)] ")
 _MARKUP = re.compile(r"#{1,6} |[|>] ?|```")
-_FOOTNOTE_MARK = re.compile(r"(?<=\w)[⁰¹²³⁴-⁹]+$")
+_FOOTNOTE_MARK = re.compile(rf"(?<=\w){MARK}+$")
 _LETTER_WIDTH = 0.55  # of the size, in typewriter faces
 
 
