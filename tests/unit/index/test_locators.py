@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pincite.core.locators import locator_key
-from pincite.core.types import Chunk, Span
+from pincite.core.types import Chunk, Document, Facts, Loaded, Span
 from pincite.index.locators import Mention, in_range, keys_of, mentions
 
 
@@ -107,9 +107,16 @@ def chunk(locator: str, kind: str = "clause", title: str = "") -> Chunk:
     return Chunk(f"id {locator}", Span("d", 0, 1), "x", kind, locator, title, (), 1)  # type: ignore[arg-type]
 
 
-def test_keys_are_locators_and_the_titles_of_headings() -> None:
+def test_keys_are_locators_titles_of_headings_terms_and_aliases() -> None:
     chunks = [chunk("§ 1.1", "section", "Scope."), chunk("1.1(a)", "clause", "First"), chunk("")]
-    assert keys_of(chunks) == [("1.1", "id § 1.1"), ("scope", "id § 1.1"), ("1.1(a)", "id 1.1(a)")]
+    facts = {"id 1.1(a)": Facts(terms=("Armour Rating",), aliases=("AR",))}
+    assert keys_of(Loaded(Document("d", ""), chunks, facts=facts)) == [
+        ("1.1", "id § 1.1"),
+        ("scope", "id § 1.1"),
+        ("1.1(a)", "id 1.1(a)"),
+        ("armour rating", "id 1.1(a)"),
+        ("ar", "id 1.1(a)"),
+    ]
 
 
 def test_in_range_takes_the_level_of_the_first() -> None:
