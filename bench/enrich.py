@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pincite.core.settings import IngestSettings
-from pincite.ingest.enrich import enrich, entity_names
+from pincite.ingest.enrichment.enrich import enrich, entity_names
+from pincite.ingest.enrichment.matching import read_fields, view_of
+from pincite.ingest.enrichment.profile_choice import choose_profile
+from pincite.ingest.enrichment.profile_file import load_profiles
 from pincite.ingest.load import parse
-from pincite.ingest.matching import read_fields, view_of
-from pincite.ingest.numbering import plain_words
-from pincite.ingest.profile_choice import choose_profile
-from pincite.ingest.profile_file import load_profiles
+from pincite.ingest.structure.numbering import plain_words
 
 ROOT = Path(__file__).parents[1]
 SPELL_FIELDS = ("level", "school", "casting_time", "range", "components", "duration")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pincite.core.types import Chunk
-from pincite.ingest.sequence import readings
+from pincite.ingest.structure.sequence import readings
 from pincite.store.snapshot import Snapshot
 
 # A section with less than this and nothing below it says nothing; "[Reserved]" says why.

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats.markdown import markdown_blocks
 from pincite.ingest.formats.plain import plain_blocks
+from pincite.ingest.structure.clauses import clause_tree
 from pincite.ingest.tree import Block, Clause
 
 Reader = Callable[[str], list[Block]]

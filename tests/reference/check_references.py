@@ -22,7 +22,7 @@ from draw_references import strings
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Link
 from pincite.ingest.load import parse
-from pincite.ingest.references import references
+from pincite.ingest.references.find import references
 
 HERE = Path(__file__).parent
 SAMPLE = json.loads((HERE / "part97_references.json").read_text(encoding="utf-8"))

@@ -11,12 +11,12 @@ from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link, Loaded
 from pincite.ingest.chunking import chunks_of
-from pincite.ingest.clauses import clause_tree
-from pincite.ingest.enrich import enrich
+from pincite.ingest.enrichment.enrich import enrich
+from pincite.ingest.enrichment.profile_choice import profile_for
 from pincite.ingest.parsed import Parsed
-from pincite.ingest.profile_choice import profile_for
-from pincite.ingest.references import references
-from pincite.ingest.rows import with_rows
+from pincite.ingest.references.find import references
+from pincite.ingest.structure.clauses import clause_tree
+from pincite.ingest.structure.rows import with_rows
 
 # The ending tells the format; its module is imported when the first such file comes.
 READERS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.ingest.captions import Table, find_tables, is_table_caption
 from pincite.ingest.formats.markdown import markdown_blocks
+from pincite.ingest.structure.captions import Table, find_tables, is_table_caption
 
 GRID = "| a | b |\n|---|---|\n| 1 | 2* |\n"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats.markdown import markdown_blocks
 from pincite.ingest.formats.plain import plain_blocks
+from pincite.ingest.structure.clauses import clause_tree
 from pincite.ingest.tree import Block, Clause
 
 GRID = "| a | b |\n|---|---|\n| 1 | 2 |\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats.markdown import markdown_blocks
+from pincite.ingest.structure.clauses import clause_tree
 from pincite.ingest.tree import Clause
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link
 from pincite.ingest.chunking import chunks_of
-from pincite.ingest.clauses import clause_tree
-from pincite.ingest.enrich import enrich, entity_names
+from pincite.ingest.enrichment.enrich import enrich, entity_names
+from pincite.ingest.enrichment.glossary import Lexicon, long_form, plain_term, split_term
+from pincite.ingest.enrichment.matching import Found, read_fields, view_of
+from pincite.ingest.enrichment.profile import Profile
+from pincite.ingest.enrichment.profile_choice import choose_profile
+from pincite.ingest.enrichment.profile_file import load_profile, load_profiles, parse_profile
 from pincite.ingest.formats.markdown import read
-from pincite.ingest.glossary import Lexicon, long_form, plain_term, split_term
-from pincite.ingest.matching import Found, read_fields, view_of
-from pincite.ingest.profile import Profile
-from pincite.ingest.profile_choice import choose_profile
-from pincite.ingest.profile_file import load_profile, load_profiles, parse_profile
+from pincite.ingest.structure.clauses import clause_tree
 
 ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("PINCITE_DATA", ROOT.parent / "shared/data"))

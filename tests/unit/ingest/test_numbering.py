@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.ingest.numbering import heading_label, is_wrapped, marks, plain_words
+from pincite.ingest.structure.numbering import heading_label, is_wrapped, marks, plain_words
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,16 @@ from pincite.core.errors import ConfigError
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document
 from pincite.ingest.chunking import chunks_of
-from pincite.ingest.clauses import clause_tree
+from pincite.ingest.enrichment.patterns import WINDOW, safe_pattern, windows
+from pincite.ingest.enrichment.profile_choice import choose_profile, profile_for, profile_scores
+from pincite.ingest.enrichment.profile_file import (
+    PROFILE_NAMES,
+    load_profile,
+    load_profiles,
+    parse_profile,
+)
 from pincite.ingest.formats.markdown import read
-from pincite.ingest.patterns import WINDOW, safe_pattern, windows
-from pincite.ingest.profile_choice import choose_profile, profile_for, profile_scores
-from pincite.ingest.profile_file import PROFILE_NAMES, load_profile, load_profiles, parse_profile
+from pincite.ingest.structure.clauses import clause_tree
 
 
 def loaded(text: str) -> tuple[Document, list[Chunk]]:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from pincite.ingest.numbering import Mark, marks
-from pincite.ingest.sequence import AGAIN, TEXT, depths, readings
+from pincite.ingest.structure.numbering import Mark, marks
+from pincite.ingest.structure.sequence import AGAIN, TEXT, depths, readings
 
 
 def read(labels: str) -> list[int]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.ingest.enrichment.summary import page_summaries, summarise
 from pincite.ingest.parsed import Pages
-from pincite.ingest.summary import page_summaries, summarise
 
 TEXT = """# Pumps
 

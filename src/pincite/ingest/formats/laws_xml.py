@@ -14,9 +14,9 @@ from pincite.ingest.formats.inline import Inline, one_line
 from pincite.ingest.formats.laws_tables import table_of
 from pincite.ingest.formats.laws_words import defined_term, labelled, read_words, words_of
 from pincite.ingest.formats.xml import Element, elements, local_name, parse_xml
-from pincite.ingest.numbering import heading_label
 from pincite.ingest.parsed import Parsed
-from pincite.ingest.terms import TERM
+from pincite.ingest.structure.numbering import heading_label
+from pincite.ingest.structure.terms import TERM
 
 ROOTS = ("Regulation", "Statute")
 _SECTION_LEVEL = 6  # below every heading of the body

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.ingest.numbering import HEADING_RANK, HeadingLabel, heading_label
 from pincite.ingest.parsed import Parsed, decode, form_feed_pages
-from pincite.ingest.sequence import readings
+from pincite.ingest.structure.numbering import HEADING_RANK, HeadingLabel, heading_label
+from pincite.ingest.structure.sequence import readings
 from pincite.ingest.tree import Block
 
 Number = tuple[int, ...]

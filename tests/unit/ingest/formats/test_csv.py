@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pincite.core.errors import SourceError
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats import csv_table
+from pincite.ingest.structure.clauses import clause_tree
 
 EXPECTED = "**Table 7. sizes**\n\n| Size | Depth |\n| --- | --- |\n| 1,5 | a b |\n| 2 | x\\|y |\n"
 

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from pincite.core.errors import SourceError
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats import html
 from pincite.ingest.parsed import Parsed
+from pincite.ingest.structure.clauses import clause_tree
 
 
 def page(body: str, head: str = "") -> Parsed:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pincite.core.errors import SourceError
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats import json_pages
+from pincite.ingest.structure.clauses import clause_tree
 
 TABLE = {
     "id": "Table250.122",

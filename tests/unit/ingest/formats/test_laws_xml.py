@@ -10,8 +10,8 @@ import pytest
 from lxml import etree
 
 from pincite.core.errors import SourceError
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats import laws_xml
+from pincite.ingest.structure.clauses import clause_tree
 from pincite.ingest.tree import Clause
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.core.errors import SourceError
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.load import reader_of
+from pincite.ingest.structure.clauses import clause_tree
 
 Piece = tuple[str, int, str]  # kind, level, words; a table's words are rows of cells
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pdf_writer import Pdf
 
-from pincite.ingest.clauses import clause_tree
 from pincite.ingest.formats.pdf import read
 from pincite.ingest.formats.pdf.contents import is_entry, without_leader
+from pincite.ingest.structure.clauses import clause_tree
 
 BODY = "Words of the body that are long enough to fill the better part of a line of it"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pincite.ingest.captions import is_table_caption
 from pincite.ingest.formats.pdf.paragraphs import BULLET, Measure, Paragraph
-from pincite.ingest.numbering import HEADING_RANK, heading_label
+from pincite.ingest.structure.captions import is_table_caption
+from pincite.ingest.structure.numbering import HEADING_RANK, heading_label
 
 Style = tuple[float, bool]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import ConfigError
-from pincite.ingest.profile import (
+from pincite.ingest.enrichment.profile import (
     AliasRule,
     Condition,
     FieldRule,
@@ -23,7 +23,7 @@ from pincite.ingest.profile import (
     TagRule,
     TermRule,
 )
-from pincite.ingest.toml_table import Table
+from pincite.ingest.enrichment.toml_table import Table
 
 # Those that come with Pincite, in src/pincite/profiles.
 PROFILE_NAMES = ("code", "manual", "report", "rulebook")

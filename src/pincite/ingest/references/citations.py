@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pincite.ingest.citation_words import (
+from pincite.ingest.references.citation_words import (
     ASIDE,
     HEAD,
     INNER,
@@ -26,7 +26,7 @@ from pincite.ingest.citation_words import (
     TO_SOMETHING,
     TO_THIS,
 )
-from pincite.ingest.sequence import readings
+from pincite.ingest.structure.sequence import readings
 
 
 @dataclass(frozen=True, slots=True)

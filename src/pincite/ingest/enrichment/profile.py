@@ -1,8 +1,8 @@
 """Profiles: what to recognise in a kind of document, as data that anybody can write.
 
 A profile is a TOML file; ``docs/profiles.md`` explains every key. The four in ``profiles/`` come
-with the package. Files are read by :mod:`pincite.ingest.profile_file`, and documents
-by :mod:`pincite.ingest.enrich`.
+with the package. Files are read by :mod:`pincite.ingest.enrichment.profile_file`, and documents
+by :mod:`pincite.ingest.enrichment.enrich`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pincite.core.types import Chunk, Document
-from pincite.ingest.patterns import WINDOW, windows
-from pincite.ingest.profile import Profile, Signal
-from pincite.ingest.profile_file import load_profile, load_profiles
+from pincite.ingest.enrichment.patterns import WINDOW, windows
+from pincite.ingest.enrichment.profile import Profile, Signal
+from pincite.ingest.enrichment.profile_file import load_profile, load_profiles
 
 # A document shows what it is in so many stretches and headings, taken evenly from all of it.
 SAMPLED = 200

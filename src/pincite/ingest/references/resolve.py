@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
-from pincite.ingest.citation_words import INNER, NAMED
-from pincite.ingest.citations import Citation, Cited
-from pincite.ingest.places import Places
-from pincite.ingest.sequence import readings
+from pincite.ingest.references.citation_words import INNER, NAMED
+from pincite.ingest.references.citations import Citation, Cited
+from pincite.ingest.references.places import Places
+from pincite.ingest.structure.sequence import readings
 
 INSIDE, OUTSIDE = "refers_to", "refers_outside"
 # Before a bare number: what makes it a place, and what makes it a quantity.

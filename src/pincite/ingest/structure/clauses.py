@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.core.types import Kind
-from pincite.ingest.captions import Table, find_tables
-from pincite.ingest.numbering import LINE, PAREN, Mark, is_wrapped, marks
-from pincite.ingest.outline import Section, outline
-from pincite.ingest.sequence import AGAIN, TEXT, depths, readings
-from pincite.ingest.terms import defined, term_mark
-from pincite.ingest.titles import run_in_title
+from pincite.ingest.structure.captions import Table, find_tables
+from pincite.ingest.structure.numbering import LINE, PAREN, Mark, is_wrapped, marks
+from pincite.ingest.structure.outline import Section, outline
+from pincite.ingest.structure.sequence import AGAIN, TEXT, depths, readings
+from pincite.ingest.structure.terms import defined, term_mark
+from pincite.ingest.structure.titles import run_in_title
 from pincite.ingest.tree import Block, Clause, Opening, closed
 
 _ASIDE = re.compile(

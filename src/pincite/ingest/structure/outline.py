@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.ingest.captions import is_table_caption
-from pincite.ingest.numbering import HeadingLabel, heading_label, plain_words
+from pincite.ingest.structure.captions import is_table_caption
+from pincite.ingest.structure.numbering import HeadingLabel, heading_label, plain_words
 from pincite.ingest.tree import Block
 
 _UNDERLINE = re.compile(r"[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")

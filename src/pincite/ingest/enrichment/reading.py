@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pincite.core.types import Chunk, Document
-from pincite.ingest.glossary import Alias, long_form, plain_term, split_term
-from pincite.ingest.matching import (
+from pincite.ingest.enrichment.glossary import Alias, long_form, plain_term, split_term
+from pincite.ingest.enrichment.matching import (
     Found,
     Known,
     View,
@@ -19,7 +19,7 @@ from pincite.ingest.matching import (
     title_place,
     view_of,
 )
-from pincite.ingest.profile import KindRule, Pattern, Profile
+from pincite.ingest.enrichment.profile import KindRule, Pattern, Profile
 
 # How far before "(AR)" its long form can begin.
 LONG_FORM_CHARS = 120

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pincite.ingest.numbering import Mark
+from pincite.ingest.structure.numbering import Mark
 
 TERM = "“{}”"  # how a term stands where other items have a label
 _DEFINITION = re.compile(

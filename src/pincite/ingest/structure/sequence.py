@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pincite.ingest.numbering import Mark
+from pincite.ingest.structure.numbering import Mark
 
 TEXT = -1  # the label is part of the words
 AGAIN = -2  # the label only repeats an open item, as the first part of "(a)(2)" does

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pincite.core.types import Chunk
-from pincite.ingest.citations import labels_of
-from pincite.ingest.resolve import Target, merged
+from pincite.ingest.references.citations import labels_of
+from pincite.ingest.references.resolve import Target, merged
 
 Columns = Mapping[int, Target]  # what the head of a column refers to, by its position
 _ROW = re.compile(r"^[ \t]*\|[^\n]*", re.MULTILINE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.ingest.numbering import LINE, heading_label, plain_words
+from pincite.ingest.structure.numbering import LINE, heading_label, plain_words
 from pincite.ingest.tree import Block
 
 _NUMBER = r"(?:[A-Z]{0,2}[.-]?[0-9]+(?:[.–-][0-9A-Za-z]+)*(?:\([0-9A-Za-z]{1,4}\))*|[IVXLC]+|[A-Z])"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Link, Span
-from pincite.ingest.citations import citations
-from pincite.ingest.columns import Columns, cell_targets, head_columns
-from pincite.ingest.names import names
-from pincite.ingest.places import Places
-from pincite.ingest.resolve import INSIDE, Resolver, Target
+from pincite.ingest.references.citations import citations
+from pincite.ingest.references.columns import Columns, cell_targets, head_columns
+from pincite.ingest.references.names import names
+from pincite.ingest.references.places import Places
+from pincite.ingest.references.resolve import INSIDE, Resolver, Target
 
 _NEAR = re.compile(
     r"\b(?:the\s+)?(?:(?P<next>following|accompanying|next)|(?P<last>preceding|previous))\s+table\b"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pincite.core.types import Chunk, Document, Facts, Link
-from pincite.ingest.glossary import Lexicon
-from pincite.ingest.linking import links_of, uses_of
-from pincite.ingest.matching import Found, View, any_holds
-from pincite.ingest.profile import Profile
-from pincite.ingest.reading import Reading, name_of, read_all
+from pincite.ingest.enrichment.glossary import Lexicon
+from pincite.ingest.enrichment.linking import links_of, uses_of
+from pincite.ingest.enrichment.matching import Found, View, any_holds
+from pincite.ingest.enrichment.profile import Profile
+from pincite.ingest.enrichment.reading import Reading, name_of, read_all
 
 
 def enrich(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.types import Chunk, Document
-from pincite.ingest.patterns import windows
-from pincite.ingest.profile import Condition, Pattern, Profile
+from pincite.ingest.enrichment.patterns import windows
+from pincite.ingest.enrichment.profile import Condition, Pattern, Profile
 
 # Labelled values stand at the top of an entry; further down, labels are prose.
 FIELD_WINDOWS = 2

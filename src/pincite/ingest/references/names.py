@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pincite.core.locators import locator_key
-from pincite.ingest.places import Places
+from pincite.ingest.references.places import Places
 
 _QUOTED = r"[\"“][^\"“”\r\n]{1,80}[\"”]"
 _MARK = r"[*_]{0,3}"

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pincite.core.types import Link, Span
-from pincite.ingest.glossary import Lexicon
-from pincite.ingest.matching import Found, any_holds
-from pincite.ingest.profile import LinkRule, Profile
-from pincite.ingest.reading import Reading, name_of, sourced
+from pincite.ingest.enrichment.glossary import Lexicon
+from pincite.ingest.enrichment.matching import Found, any_holds
+from pincite.ingest.enrichment.profile import LinkRule, Profile
+from pincite.ingest.enrichment.reading import Reading, name_of, sourced
 
 # In fewer clauses than this nothing is common.
 FEW_CLAUSES = 10

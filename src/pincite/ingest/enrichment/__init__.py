@@ -1,0 +1,1 @@
+"""What a place is about: kinds, traits, terms and aliases, by profiles that are data."""

@@ -1,0 +1,1 @@
+"""Cross references in a text, and which places they mean."""
