@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
 import time
@@ -28,6 +29,7 @@ def bad_reader(data: bytes, name: str) -> Any:
         case b"hang":
             time.sleep(60)
         case b"crash":
+            faulthandler.disable()  # pytest's, whose report would fill the screen
             os.abort()
         case b"eat":
             return bytearray(3_000_000_000)
