@@ -26,10 +26,12 @@ from pincite.store.segment_files import Entry
 from pincite.store.writer import Writer
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
-SEGMENT_TERMS = 4_000_000
-SEGMENT_CHARS = 32_000_000
+SEGMENT_TERMS = 2_000_000
+SEGMENT_CHARS = 16_000_000
 # This many segments of one size class are merged into one of the next.
 MERGE_FACTOR = 8
+# Merging holds the terms of all its rows in memory, so it stops at this many.
+MERGED_CHUNKS = 250_000
 
 
 class IndexBuilder:
@@ -151,8 +153,11 @@ def _to_merge(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
         if entry.dropped and 2 * len(entry.dropped) >= entry.documents:
             return [entry]
         classes[_size_class(entry)].append(entry)
-    full = [group for group in classes.values() if len(group) >= MERGE_FACTOR]
-    return full[0] if full else []
+    for group in classes.values():
+        merged = sum(entry.chunks for entry in group[:MERGE_FACTOR])
+        if len(group) >= MERGE_FACTOR and merged <= MERGED_CHUNKS:
+            return group[:MERGE_FACTOR]
+    return []
 
 
 def _size_class(entry: SegmentEntry) -> int:

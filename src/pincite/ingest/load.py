@@ -77,7 +77,9 @@ def _enriched(
     if settings.profile == "none":
         return (), {}
     places = [chunk for chunk in chunks if chunk.kind != "piece"]
-    facts, links = enrich(document, places, profile_for(settings.profile, document, places))
+    # A row is about what its table is about.
+    told = [chunk for chunk in places if chunk.kind != "row"]
+    facts, links = enrich(document, told, profile_for(settings.profile, document, told))
     return (*references(document, places), *links), facts
 
 
