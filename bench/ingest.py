@@ -17,7 +17,11 @@ from pathlib import Path
 
 from pincite import find_files, ingest_files
 
+# fmt: off
 WORDS = [
+   
+]
+# fmt: on
     "conductor",
     "enclosure",
     "permit",
