@@ -22,32 +22,6 @@ WORDS = [
    
 ]
 # fmt: on
-    "conductor",
-    "enclosure",
-    "permit",
-    "inspector",
-    "feeder",
-    "vessel",
-    "licence",
-    "station",
-    "operator",
-    "frequency",
-    "band",
-    "exception",
-    "table",
-    "section",
-    "limit",
-    "load",
-    "circuit",
-    "device",
-    "earth",
-    "rod",
-    "cable",
-    "switch",
-    "panel",
-    "notice",
-    "period",
-]
 
 
 def document(number: int, source: random.Random) -> str:

@@ -7,6 +7,7 @@ pieces of its kind and length cost on average. Measured against the real vocabul
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from functools import lru_cache
@@ -31,7 +32,7 @@ def estimated_tokens(text: str) -> int:
     11
     """
     tenths = sum(map(_cost, _PIECE.findall(text)))
-    return int(tenths * _MARGIN / 10)
+    return math.ceil(tenths * _MARGIN / 10)
 
 
 @lru_cache(maxsize=100_000)
