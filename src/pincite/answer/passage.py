@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pincite.answer.matches import Matches
 from pincite.core.types import Chunk, Hit, Ranking
 from pincite.index.bm25 import Bm25
 from pincite.index.opened import OpenIndex
 
 SNIPPET_CHARS = 280
 TABLE_ROWS = 3
-_WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -36,13 +36,6 @@ class Passage:
         return f"{self.document}, {where}{page}" if where != self.document else f"{where}{page}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    start: int
-    end: int
-    term: str
-
-
 def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     """Return the hits of a ranking with their places and snippets."""
     weights = term_weights(ranking.query.text, index)
@@ -54,13 +47,13 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
         doc_id = chunk.span.doc_id
         if doc_id not in titles:
             titles[doc_id] = index.snapshot.title(doc_id) or doc_id
-        matches = list(_matches(chunk.text, weights, index))
+        matches = Matches(chunk.text, weights, index.analyzer)
         # A place that the query names is cited as named, not as a part of it.
-        place = chunk if "place" in hit.features else _exact_place(chunk, matches, weights, index)
+        place = chunk if "place" in hit.features else _exact_place(chunk, matches, index)
         if place.id in cited:
             place = chunk
         cited.add(place.id)
-        snippet, marks = _snippet(place, chunk, matches, weights)
+        snippet, marks = _snippet(place, chunk, matches)
         found.append(Passage(rank, hit, chunk, place, titles[doc_id], snippet, marks))
     return found
 
@@ -73,48 +66,31 @@ def term_weights(text: str, index: OpenIndex) -> dict[str, float]:
     return dict(zip(resolved.words, idf, strict=True))
 
 
-def _matches(text: str, weights: Mapping[str, float], index: OpenIndex) -> Iterator[_Match]:
-    for word in _WORD.finditer(text):
-        for term in index.analyzer.word(word.group()):
-            if term in weights:
-                yield _Match(word.start(), word.end(), term)
-
-
-def _worth(matches: Iterable[_Match], weights: Mapping[str, float]) -> float:
-    """Return the summed weight of the distinct terms."""
-    return sum(weights[term] for term in {match.term for match in matches})
-
-
-def _exact_place(
-    chunk: Chunk, matches: Sequence[_Match], weights: Mapping[str, float], index: OpenIndex
-) -> Chunk:
+def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex) -> Chunk:
     """Return the clause inside the chunk whose own words hold most of the query."""
-    best, best_worth = chunk, _own_worth(chunk, chunk, matches, weights)
+    best, best_worth = chunk, _own_worth(chunk, chunk, matches)
     waiting = [chunk] if chunk.kind != "piece" else []
     while waiting:
         for child in index.snapshot.children(waiting.pop().id):
             if child.kind == "piece":
                 continue
-            worth = _own_worth(child, chunk, matches, weights)
+            worth = _own_worth(child, chunk, matches)
             if worth > best_worth:
                 best, best_worth = child, worth
             waiting.append(child)
     return best
 
 
-def _own_worth(
-    place: Chunk, chunk: Chunk, matches: Sequence[_Match], weights: Mapping[str, float]
-) -> float:
-    start, end = place.span.start - chunk.span.start, place.own_end - chunk.span.start
-    return _worth((match for match in matches if start <= match.start < end), weights)
+def _own_worth(place: Chunk, chunk: Chunk, matches: Matches) -> float:
+    return matches.worth(place.span.start - chunk.span.start, place.own_end - chunk.span.start)
 
 
 def _snippet(
-    place: Chunk, chunk: Chunk, matches: Sequence[_Match], weights: Mapping[str, float]
+    place: Chunk, chunk: Chunk, matches: Matches
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the stretch of the place with most of the query, and the marks inside it."""
     if place.kind == "table" and place is chunk:
-        return _marked(chunk.text, _table_spans(chunk.text, matches, weights), matches)
+        return _marked(chunk.text, _table_spans(chunk.text, matches), matches)
     if place.kind == "row" and place is not chunk:
         start = place.span.start - chunk.span.start
         header = next((m.span() for m in _LINE.finditer(chunk.text) if m.group()[0] == "|"), (0, 0))
@@ -123,17 +99,12 @@ def _snippet(
     high = (place.own_end if place is not chunk else chunk.span.end) - chunk.span.start
     if place.kind == "section":
         low = _below_heading(chunk.text, low, high)
-    inside = [match for match in matches if low <= match.start < high]
     start = low
     if high - low > SNIPPET_CHARS:
-        starts = [low, *(max(low, match.start - 40) for match in inside)]
-        start = max(starts, key=lambda at: (_worth_from(at, inside, weights), -at))
+        starts = [low, *(max(low, match.start - 40) for match in matches.between(low, high))]
+        start = max(starts, key=lambda at: (matches.worth(at, min(high, at + SNIPPET_CHARS)), -at))
     end = min(high, start + SNIPPET_CHARS)
     return _marked(chunk.text, [_whole_words(chunk.text, start, end, low, high)], matches)
-
-
-def _worth_from(start: int, matches: Sequence[_Match], weights: Mapping[str, float]) -> float:
-    return _worth((m for m in matches if start <= m.start < start + SNIPPET_CHARS), weights)
 
 
 def _below_heading(text: str, low: int, high: int) -> int:
@@ -153,25 +124,19 @@ def _whole_words(text: str, start: int, end: int, low: int, high: int) -> tuple[
     return start, end
 
 
-def _table_spans(
-    text: str, matches: Sequence[_Match], weights: Mapping[str, float]
-) -> list[tuple[int, int]]:
+def _table_spans(text: str, matches: Matches) -> list[tuple[int, int]]:
     """Return the table's header and the rows that hold most of the query."""
     lines = [(m.start(), m.end()) for m in _LINE.finditer(text)]
     rows = [line for line in lines if text[line[0] : line[1]].lstrip().startswith("|")]
     if len(rows) < 3:
         return [(0, min(len(text), SNIPPET_CHARS))]
-
-    def worth(row: tuple[int, int]) -> float:
-        return _worth((m for m in matches if row[0] <= m.start < row[1]), weights)
-
-    body = rows[2:]  # below the header and its ruler
-    best = sorted(sorted(body, key=lambda row: (-worth(row), row))[:TABLE_ROWS])
-    return [rows[0], *(row for row in best if worth(row) > 0)]
+    worth = {row: matches.worth(*row) for row in rows[2:]}  # below the header and its ruler
+    best = sorted(sorted(worth, key=lambda row: (-worth[row], row))[:TABLE_ROWS])
+    return [rows[0], *(row for row in best if worth[row] > 0)]
 
 
 def _marked(
-    text: str, spans: Sequence[tuple[int, int]], matches: Sequence[_Match]
+    text: str, spans: Sequence[tuple[int, int]], matches: Matches
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the spans' text, a line each, and where the matches stand in it."""
     lines: list[str] = []
@@ -179,10 +144,9 @@ def _marked(
     offset = 0
     for start, end in spans:
         line = text[start:end].rstrip()
-        for match in matches:
-            if start <= match.start < start + len(line):
-                last = min(match.end - start, len(line))
-                marks.append((offset + match.start - start, offset + last))
+        for match in matches.between(start, start + len(line)):
+            last = min(match.end - start, len(line))
+            marks.append((offset + match.start - start, offset + last))
         lines.append(line)
         offset += len(line) + 1
     return "\n".join(lines), tuple(dict.fromkeys(marks))

@@ -21,7 +21,7 @@ _NAMED = (
 )
 # A number with one of these is a quantity. What follows may be an exponent, but not a letter.
 _UNITS = (
-    r"[kmµ]?(?:m|g|v|a|w|va|hz|pa|ω|f|s|l)|cm|ft|feet|foot|inch(?:es)?|in|[mg]hz|kwh|db|lbs?|psi|"
+    r"[kmµ]?(?:m|g|v|a|w|va|hz|pa|ω|f|s|l)|cm|ft|feet|foot|inch(?:es)?|[mg]hz|kwh|db|lbs?|psi|"
     r"percent|seconds?|minutes?|hours?|days?|weeks?|months?|years?|thousand|million|billion|"
     r"points?|amps?|amperes?|volts?|watts?|ohms?|met(?:er|re)s?|miles?|degrees?|dollars?|euros?"
 )

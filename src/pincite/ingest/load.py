@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -86,7 +87,10 @@ def _enriched(
 def read_bytes(file: Path, *, max_mb: float) -> bytes:
     """Return the file's bytes if it can be read and is of a sensible size."""
     try:
-        size = file.stat().st_size
+        facts = file.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            raise SourceError(f"{file} is not a file", hint="name files, or folders of files")
+        size = facts.st_size
         if size > max_mb * 1e6:
             raise SourceError(
                 f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
@@ -112,6 +116,7 @@ def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
                 file
                 for file in path.rglob("*")
                 if file.suffix.lower() in READERS
+                and file.is_file()
                 and not any(part.startswith(".") for part in file.relative_to(path).parts)
             )
             found += [(file, file.relative_to(path).as_posix()) for file in inside]

@@ -28,6 +28,8 @@ from pincite.ingest.transfer import from_json, to_json
 
 # Finished files wait for a slow one before them, so that results come in the order of the files.
 AHEAD = 64
+# How often an idle child looks whether its parent is still there.
+ORPHAN_SECONDS = 2.0
 AHEAD_BYTES = 64_000_000
 
 
@@ -177,7 +179,12 @@ def _serve(pipe: Connection, settings_text: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     _limit(settings.limits)
+    parent = os.getppid()
     while True:
+        # Later children inherit this pipe's other end, so a killed parent does not close it.
+        while not pipe.poll(ORPHAN_SECONDS):
+            if os.getppid() != parent:
+                return
         try:
             doc_id, source = json.loads(pipe.recv_bytes())
             data = pipe.recv_bytes()

@@ -15,6 +15,8 @@ from pincite.index.tokens import Analyzer
 from pincite.index.windows import window_scores
 
 BLOCK_ROWS = 16
+# Work and memory grow with the terms of a query; questions have a few dozen.
+MAX_TERMS = 1000
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
 
@@ -62,6 +64,8 @@ class Lexical:
         words = self.analyzer.terms(query.text)
         if self.settings.content_words:
             words = self.analyzer.content(words)
+        if len(words) > MAX_TERMS:
+            words = words[:MAX_TERMS]  # a page pasted as a query: its beginning says enough
         terms = self.index.resolve(words, pairs=self.settings.bigram_weight > 0)
         depth = self.settings.window_depth if self.settings.window_weight else 0
         found = self._candidates(terms, max(k, depth))
