@@ -178,13 +178,18 @@ def ingest_files(
     with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder, Pool(settings) as pool:
         seen: set[str] = set()
         plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
-        for planned, loaded in pool.parse(plan):
-            if isinstance(planned, Outcome):
-                yield planned
-            elif isinstance(loaded, Loaded):
-                yield _put(builder, planned, loaded)
-            elif loaded is not None:
-                yield _rejected(planned.doc_id, loaded)
+        try:
+            for planned, loaded in pool.parse(plan):
+                if isinstance(planned, Outcome):
+                    yield planned
+                elif isinstance(loaded, Loaded):
+                    yield _put(builder, planned, loaded)
+                elif loaded is not None:
+                    yield _rejected(planned.doc_id, loaded)
+        except (KeyboardInterrupt, GeneratorExit):
+            if not rebuild:
+                builder.flush()  # what was finished is kept
+            raise
         if prune:
             for doc_id in builder.documents():
                 if doc_id not in seen and builder.drop(doc_id):

@@ -7,6 +7,7 @@ with the logarithm of the index and each document is rewritten only a few times 
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -28,6 +29,8 @@ from pincite.store.writer import Writer
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
 SEGMENT_TERMS = 2_000_000
 SEGMENT_CHARS = 16_000_000
+# However slowly documents come, so much work at most is lost to a kill.
+SEGMENT_SECONDS = 60.0
 # This many segments of one size class are merged into one of the next.
 MERGE_FACTOR = 8
 # Merging holds the terms of all its rows in memory, so it stops at this many.
@@ -61,6 +64,7 @@ class IndexBuilder:
         self._rows: list[str] = []
         self._terms = StreamBuilder(self._analyzer)
         self._chars = 0
+        self._started = time.monotonic()
 
     def meta(self, doc_id: str) -> dict[str, str] | None:
         """Return what the index knows of a document; None if it is not there."""
@@ -84,6 +88,7 @@ class IndexBuilder:
                 self._rows.append(chunk.id)
         self._chars += len(document.text)
         full = len(self._terms) >= SEGMENT_TERMS or self._chars >= SEGMENT_CHARS
+        full = full or time.monotonic() - self._started >= SEGMENT_SECONDS
         # A rebuild shows the old index until the new one is complete.
         if full and self._rebuild:
             self._write()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -107,19 +108,28 @@ def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
     """Return the files to read with their document ids: paths relative to what was named.
 
     Files in a folder are taken if there is a reader for them; a file named directly is always
-    taken, so that one without a reader is reported. Hidden files and folders are passed over.
+    taken, so that one without a reader is reported. Hidden files and folders are passed over, and
+    so is an index that stands among its documents.
     """
     found: list[tuple[Path, str]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(
-                file
-                for file in path.rglob("*")
-                if file.suffix.lower() in READERS
-                and file.is_file()
-                and not any(part.startswith(".") for part in file.relative_to(path).parts)
-            )
+            inside = sorted(_files_in(path))
             found += [(file, file.relative_to(path).as_posix()) for file in inside]
         else:
             found.append((path, path.name))
     return found
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    for home, folders, names in os.walk(folder):
+        here = Path(home)
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not (here / name / "write.lock").exists()
+        ]
+        for name in names:
+            file = here / name
+            if not name.startswith(".") and file.suffix.lower() in READERS and file.is_file():
+                yield file
