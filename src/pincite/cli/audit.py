@@ -20,7 +20,7 @@ TITLES = {
     "empty_section": "sections without words",
     "table_not_read": "tables that could not be read well",
     "duplicate_document": "documents that are there twice",
-    "scanned_page": "scanned pages without text",
+    "scanned_page": "scanned pages",
     "hidden_text": "hidden text that was left out",
     "skipped_content": "content that was left out",
     "bad_page": "pages that could not be read",

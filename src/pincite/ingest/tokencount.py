@@ -29,7 +29,7 @@ def estimated_tokens(text: str) -> int:
     """Return the number of tokens, estimated from above.
 
     >>> estimated_tokens("The quick brown fox jumps over the lazy dog.")
-    11
+    12
     """
     tenths = sum(map(_cost, _PIECE.findall(text)))
     return math.ceil(tenths * _MARGIN / 10)

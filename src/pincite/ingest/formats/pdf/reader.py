@@ -10,6 +10,7 @@ import pypdfium2 as pdfium
 
 from pincite.core.errors import SourceError
 from pincite.ingest.formats.canonical import TITLE_CHARS, titled
+from pincite.ingest.formats.pdf import ocr
 from pincite.ingest.formats.pdf.characters import MOST_CHARACTERS, Frame, frame_of, words_of
 from pincite.ingest.formats.pdf.contents import contents_span
 from pincite.ingest.formats.pdf.furniture import without_furniture
@@ -129,8 +130,8 @@ def _read_page(
     textpage.close()
     words, unseen, is_scan = visible_words(page, characters, frame)
     if is_scan and sum(len(word.text) for word in words) < _FEW_CHARACTERS:
-        message = f"page {number} is a picture: its text cannot be read without OCR"
-        findings.append(Finding("scanned_page", message, number))
+        words, told = _of_picture(page, number, words)
+        findings.append(told)
     if finding := hidden_finding(unseen, number):
         findings.append(finding)
     if characters.left_out:
@@ -143,6 +144,16 @@ def _read_page(
     if tables:
         words = [word for word in words if word in named or not _is_in(word, tables)]
     return page_lines(words, tables, page=number, width=frame.width, height=frame.height)
+
+
+def _of_picture(page: pdfium.PdfPage, number: int, words: list[Word]) -> tuple[list[Word], Finding]:
+    """Return a scanned page's words by OCR where that is installed, and what to tell the user."""
+    if not ocr.is_available():
+        message = f"page {number} is a picture: its text cannot be read without OCR"
+        return words, Finding("scanned_page", message, number)
+    found = ocr.recognised_words(page)
+    message = f"page {number} is a picture: {len(found)} words were read by OCR, check them"
+    return found, Finding("scanned_page", message, number)
 
 
 def _is_in(word: Word, tables: Sequence[FoundTable]) -> bool:
