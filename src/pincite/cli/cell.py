@@ -40,6 +40,7 @@ def cell(
                     "value": each.cell.value,
                     "unit": each.cell.unit,
                     "notes": list(each.cell.notes),
+                    "found_by": each.cell.key,
                 }
                 for each in found
             ]
@@ -50,5 +51,6 @@ def cell(
         line = Text.assemble((each.cell.value + unit, "bold"), f"  {each.citation}")
         line.append(f"  ({each.table.span.doc_id})", style="dim")
         out.print(line, soft_wrap=True)
+        out.print(Text(f"    row found by {each.cell.key}", style="dim"), soft_wrap=True)
         for note in each.cell.notes:
             out.print(Text(f"    note: {note}", style="italic"), soft_wrap=True)

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from pincite.core.intervals import intervals_of, numbers, unit_behind
 
 _CELL_SPLIT = re.compile(r"(?<!\\)\|")
 _RULER = re.compile(r"^\s*\|?\s*:?-{2,}")
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
-_NUMBER = r"-?\d[\d,  ]*(?:\.\d+)?"
-_NUMBERS = re.compile(rf"(?<![\w.])({_NUMBER})(?![\w]*\d)")
 _MARK = re.compile(r"\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
 _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
 _WORD = re.compile(r"[\w²³°%]+")
 
-# How words around numbers bound a range: (pattern, lower bound is open, upper bound is closed).
-_UP_TO = re.compile(
-    r"not (?:exceeding|over|more than|greater than)|up to|at most|or less|maximum|≤|<="
-    r"|ne dépassant pas|jusqu",
-    re.IGNORECASE,
+# Units that are surely units: a value in one of them does not fit a column in another.
+_UNITS = frozenset(
+    re.findall(
+        r"\S+",
+        "mm cm m km mm² cm² m² mm³ m³ kg g t a ma ka v kv w kw mw va kva hz khz mhz ghz °c °f % s "
+        "min h db pa kpa mpa n kn l ml ft in lb oz psi",
+    )
 )
-_OVER = re.compile(
-    r"\b(?:over|above|more than|exceeding|greater than|plus de)\b|(?<!=)>(?!=)", re.IGNORECASE
-)
-_FROM = re.compile(r"at least|or more|and (?:over|above|up)|minimum|≥|>=", re.IGNORECASE)
-_BELOW = re.compile(r"\b(?:below|under|less than)\b|<(?!=)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The numbers that a cell such as "Over 60 through 100" stands for."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    is_low_open: bool = False
-    is_high_open: bool = False
-
-    def __contains__(self, value: float) -> bool:
-        above = value > self.low if self.is_low_open else value >= self.low
-        below = value < self.high if self.is_high_open else value <= self.high
-        return above and below
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +69,7 @@ class Cell:
     value: str
     unit: str
     notes: tuple[str, ...]
+    key: str  # what the row was found by: a column and its value
 
 
 def parse_table(text: str) -> Table | None:
@@ -97,7 +80,7 @@ def parse_table(text: str) -> Table | None:
     ('Table 1 Sizes', ('A', 'B (mm)'), (('x', '3'),))
     """
     lines = text.splitlines()
-    at = [i for i, line in enumerate(lines) if line.lstrip().startswith("|")]
+    at = _first_run([i for i, line in enumerate(lines) if line.lstrip().startswith("|")])
     if len(at) < 2:
         return None
     grid = [_cells(lines[i]) for i in at if not _RULER.match(lines[i])]
@@ -109,6 +92,14 @@ def parse_table(text: str) -> Table | None:
         if match
     )
     return Table(caption, grid[0], tuple(grid[1:]), notes)
+
+
+def _first_run(numbers: list[int]) -> list[int]:
+    """Return the numbers up to the first gap: the lines of the first table."""
+    for i, (one, other) in enumerate(pairwise(numbers), 1):
+        if other != one + 1:
+            return numbers[:i]
+    return numbers
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -126,47 +117,16 @@ def unit_of(column: str) -> str:
     return (match.group(1) or match.group(2)) if match else ""
 
 
-def interval_of(cell: str, column: str = "") -> Interval | None:
-    """Return the numbers that a cell stands for; None if it is not about numbers.
-
-    >>> 80 in interval_of("Over 60 through 100"), 60 in interval_of("Over 60 through 100")
-    (True, False)
-    """
-    numbers = [_number(text) for text in _NUMBERS.findall(_MARK.sub("", cell))]
-    if not numbers:
-        return None
-    if len(numbers) >= 2:
-        return Interval(numbers[0], numbers[1], is_low_open=bool(_OVER.search(cell)))
-    (value,) = numbers
-    return _one_bound(value, cell) or _one_bound(value, column) or Interval(value, value)
-
-
-def _one_bound(value: float, words: str) -> Interval | None:
-    if _UP_TO.search(words):
-        return Interval(high=value)
-    if _FROM.search(words):
-        return Interval(low=value)
-    if _OVER.search(words):
-        return Interval(low=value, is_low_open=True)
-    if _BELOW.search(words):
-        return Interval(high=value, is_high_open=True)
-    return None
-
-
-def _number(text: str) -> float:
-    return float(re.sub(r"[,  ]", "", text))
-
-
 def find_cells(table: Table, row: str, column: str) -> list[Cell]:
-    """Return the cells that a row's name or value and a column's name mean, best row first.
+    """Return the cells that a row's name or value and a column's name mean.
 
     A row fits by its words, by an equal number, or by a range that holds the number; of ranges
     that are open on one side ("not exceeding 60") the tightest one fits.
     """
-    chosen = _columns(table, column)
+    key, rows = _rows(table, row, column)
     found = []
-    for number in _rows(table, row):
-        for at in chosen:
+    for number in rows:
+        for at in _columns(table, column, key):
             value = table.rows[number][at] if at < len(table.rows[number]) else ""
             cell = Cell(
                 number,
@@ -176,64 +136,78 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
                 _MARK.sub("", value).strip(),
                 unit_of(table.columns[at]),
                 table.notes_of(value),
+                f"{table.columns[key]}: {table.rows[number][key]}",
             )
             found.append(cell)
     return found
 
 
-def _columns(table: Table, wanted: str) -> list[int]:
-    """Return the columns whose names share most words with what is wanted."""
+def _columns(table: Table, wanted: str, key: int) -> list[int]:
+    """Return the columns whose names share most words with what is wanted, never the row's key."""
     words = _words(wanted)
+    others = [at for at in range(len(table.columns)) if at != key]
     if not words:
-        return list(range(1, len(table.columns)))
-    names = [_words(name) for name in table.columns]
-    scores = [(len(words & name), -len(name)) for name in names]
-    best = max(scores, default=(0, 0))
-    return [at for at, score in enumerate(scores) if score == best] if best[0] else []
+        return others
+    names = {at: _words(table.columns[at]) for at in others}
+    scores = {at: (len(words & name), -len(name)) for at, name in names.items()}
+    best = max(scores.values(), default=(0, 0))
+    return [at for at in others if scores[at] == best] if best[0] else []
 
 
-def _rows(table: Table, wanted: str) -> list[int]:
-    """Return the rows that fit: by words of any of the first cells, else by number or range."""
+def _rows(table: Table, wanted: str, column: str) -> tuple[int, list[int]]:
+    """Return the key column and the rows that fit: by their name, by number, or by their words."""
     words = _words(wanted)
     exact = [i for i, row in enumerate(table.rows) if words and words == _words(row[0])]
     if exact:
-        return exact
-    numbers = [_number(text) for text in _NUMBERS.findall(wanted)]
-    if numbers:
-        return _rows_by_number(table, numbers[0], words)
+        return 0, exact
+    values = numbers(wanted)
+    if values:
+        return _rows_by_number(table, values[0], wanted, column)
     scores = [len(words & _words(" ".join(row))) for row in table.rows]
     best = max(scores, default=0)
-    return [i for i, score in enumerate(scores) if score == best] if best else []
+    return 0, [i for i, score in enumerate(scores) if score == best] if best else []
 
 
-def _rows_by_number(table: Table, value: float, words: set[str]) -> list[int]:
-    """Return the rows whose key holds the number; other words of the query narrow them down."""
-    for column in range(len(table.columns)):
-        fitting: list[tuple[float, int]] = []
-        for i, row in enumerate(table.rows):
-            interval = (
-                interval_of(row[column], table.columns[column]) if column < len(row) else None
-            )
-            if interval is not None and value in interval:
-                fitting.append((interval.high - interval.low, i))
-        if fitting:
-            tightest = min(_width(table, column, i) for _, i in fitting)
-            rows = [i for _, i in fitting if _width(table, column, i) == tightest]
-            # "copper 25": the words that are no numbers say which of the rows with a 25.
-            shared = {i: len(_names(words) & _names(_words(" ".join(table.rows[i])))) for i in rows}
-            return [i for i in rows if shared[i] == max(shared.values())]
-    return []
+def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tuple[int, list[int]]:
+    """Return the column that the number is about, and the rows whose ranges hold it.
+
+    Of several columns that could be meant, the one whose name shares most words with the row's
+    words counts, then with the column's, then the first.
+    """
+    words, hints = _names(_words(wanted)), _words(column)
+    asked = _columns(table, column, key=-1)
+    fitting: list[tuple[int, int, int, dict[int, float]]] = []
+    for at, name in enumerate(table.columns):
+        widths = _widths(table, at, value)
+        if [at] == asked:
+            continue  # the one column that is asked for is not what the row is found by
+        if widths and _same_unit(unit_behind(wanted), unit_of(name)):
+            own = _words(name)
+            fitting.append((-len(words & own), -len(hints & own), at, widths))
+    if not fitting:
+        return 0, []
+    _, _, key, widths = min(fitting, key=lambda each: each[:3])
+    rows = [i for i, width in widths.items() if width == min(widths.values())]
+    # "copper 25": the words that are no numbers say which of the rows with a 25.
+    shared = {i: len(words & _names(_words(" ".join(table.rows[i])))) for i in rows}
+    return key, [i for i in rows if shared[i] == max(shared.values())]
 
 
-def _width(table: Table, column: int, row: int) -> float:
-    """Return how tight a row's range is; half-open ones compare by their bound."""
-    interval = interval_of(table.rows[row][column], table.columns[column])
-    assert interval is not None
-    if math.isinf(interval.low):
-        return interval.high if not math.isinf(interval.high) else math.inf
-    if math.isinf(interval.high):
-        return -interval.low
-    return interval.high - interval.low
+def _widths(table: Table, column: int, value: float) -> dict[int, float]:
+    """Return the rows whose cell in a column holds the number, with how tightly it does."""
+    widths: dict[int, float] = {}
+    for i, row in enumerate(table.rows):
+        cell = _MARK.sub("", row[column]) if column < len(row) else ""
+        holding = [each for each in intervals_of(cell, table.columns[column]) if value in each]
+        if holding:
+            widths[i] = min(each.width for each in holding)
+    return widths
+
+
+def _same_unit(asked: str, own: str) -> bool:
+    """Return whether a value could be in a column's unit; unknown units are given the benefit."""
+    a, b = asked.casefold(), own.casefold()
+    return a == b or a not in _UNITS or b not in _UNITS
 
 
 def _words(text: str) -> set[str]:

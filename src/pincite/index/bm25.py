@@ -17,7 +17,7 @@ from pincite.index.postings import Array, Field
 Variant = Literal["lucene", "robertson", "atire", "plus"]
 PLUS_DELTA = 1.0  # (Lv and Zhai 2011)
 # A term in more than one of this many rows is added as a dense array.
-DENSE_SHARE = 8
+DENSE_SHARE = 16
 # Memory for the dense arrays of frequent terms.
 KEPT_BYTES = 64_000_000
 

@@ -27,8 +27,8 @@ from pincite.store.segment_files import Entry
 from pincite.store.writer import Writer
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
-SEGMENT_TERMS = 2_000_000
-SEGMENT_CHARS = 16_000_000
+SEGMENT_TERMS = 4_000_000
+SEGMENT_CHARS = 32_000_000
 # However slowly documents come, so much work at most is lost to a kill.
 SEGMENT_SECONDS = 60.0
 # This many segments of one size class are merged into one of the next.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.core.tables import find_cells, interval_of, parse_table, row_spans, unit_of
+from pincite.core.intervals import intervals_of, numbers
+from pincite.core.tables import find_cells, parse_table, row_spans, unit_of
 
 TEXT = """**Table 9.1 Sizes of Ropes**
 
@@ -58,17 +59,22 @@ def test_text_without_a_table() -> None:
         ("63", "Rating, not exceeding (A)", [40, 63], [64]),
         ("63", "Rating (A)", [63], [62]),
         ("At least 3", "", [3, 9], [2]),
+        ("10, 11", "", [10, 11], [10.5, 1011]),
+        ("2,5", "", [2.5], [25]),
+        ("60 -80", "", [60, 70, 80], [59, 81]),
     ],
 )
 def test_ranges(cell: str, column: str, inside: list[float], outside: list[float]) -> None:
-    interval = interval_of(cell, column)
-    assert interval is not None
-    assert all(value in interval for value in inside)
-    assert not any(value in interval for value in outside)
+    def holds(value: float) -> bool:
+        return any(value in interval for interval in intervals_of(cell, column))
+
+    assert all(holds(value) for value in inside)
+    assert not any(holds(value) for value in outside)
 
 
 def test_a_cell_without_numbers_is_no_range() -> None:
-    assert interval_of("Not permitted") is None
+    assert intervals_of("Not permitted") == ()
+    assert intervals_of("2024-01-05") == ()
 
 
 @pytest.mark.parametrize(
@@ -108,3 +114,44 @@ def test_nothing_fits() -> None:
 def test_units() -> None:
     assert unit_of("Length, mm") == "mm"
     assert unit_of("Notes") == ""
+
+
+TWO_KEYS = """| Main, copper (mm²) | Main, aluminium (mm²) | Rod, copper (mm²) | Rod, aluminium (mm²) |
+|---|---|---|---|
+| Not exceeding 50 | Not exceeding 70 | 10 | 16 |
+| Over 50 through 70 | Over 70 through 120 | 25 | 35 |
+| Over 70 through 150 | Over 120 through 240 | 35 | 50 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value"),
+    [
+        ("95", "rod copper", "35"),
+        ("95 aluminium", "rod copper", "25"),
+        ("95 mm²", "aluminium", "35"),
+        ("95 mm² copper", "rod aluminium", "50"),
+    ],
+)
+def test_words_say_which_column_the_number_is_about(row: str, column: str, value: str) -> None:
+    table = parse_table(TWO_KEYS)
+    assert table is not None
+    (cell,) = find_cells(table, row, column)
+    assert cell.value == value
+    assert cell.key.split(":")[0] in table.columns
+
+
+def test_a_value_in_another_unit_fits_no_row() -> None:
+    table = parse_table(TWO_KEYS)
+    assert table is not None
+    assert find_cells(table, "95 kg", "rod copper") == []
+
+
+def test_only_the_first_table_of_a_text_is_read() -> None:
+    table = parse_table("| a |\n|---|\n| 1 |\n\nwords\n\n| b |\n|---|\n| 2 |\n")
+    assert table is not None and table.rows == (("1",),)
+
+
+def test_numbers() -> None:
+    assert numbers("1,000 to 2,000.5") == [1000.0, 2000.5]
+    assert numbers("-5 and 3") == [-5.0, 3.0]
