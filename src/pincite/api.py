@@ -17,9 +17,10 @@ from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.types import Chunk, Loaded, Query, Ranking, Step
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
-from pincite.ingest.load import find_files, read_bytes
+from pincite.ingest.load import check_profile, find_files, read_bytes
 from pincite.ingest.pool import Pool, Task
 from pincite.pipeline import Pipeline, build
+from pincite.retrieve.place import PlaceFirst
 from pincite.store.manifest import current
 
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
@@ -85,6 +86,10 @@ class Index:
         wanted = self.settings.search.k if k is None else k
         steps = list(self.pipeline.steps(query, wanted))
         return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps)
+
+    def missing_places(self, text: str) -> list[tuple[str, str]]:
+        """Return places that a query names and the index lacks, each with the nearest above it."""
+        return PlaceFirst(self.pipeline.retriever, self.snapshot).missing(text)
 
     def search_ranking(self, text: str, k: int) -> Ranking:
         """Return the bare ranking, for those who do not need snippets: measures and programs."""
@@ -175,6 +180,7 @@ def ingest_files(
         prune: remove documents of the index that are not among the files.
     """
     settings = settings or Settings()
+    check_profile(settings.ingest.profile)
     with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder, Pool(settings) as pool:
         seen: set[str] = set()
         plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)

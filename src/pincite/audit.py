@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pincite.core.tables import parse_table
 from pincite.core.types import Chunk
 from pincite.ingest.structure.sequence import readings
 from pincite.store.snapshot import Snapshot
@@ -41,12 +42,12 @@ class Audit:
         return dict(sorted(Counter(gap.kind for gap in self.gaps).items()))
 
 
-def audit(snapshot: Snapshot) -> Audit:
-    """Return the gap report of an index; reads every document once."""
+def audit(snapshot: Snapshot, only: Iterable[str] | None = None) -> Audit:
+    """Return the gap report of an index, or of some of its documents; reads each once."""
     gaps: list[Gap] = []
     texts: dict[str, list[str]] = defaultdict(list)
     every: list[Chunk] = []
-    for doc_id in snapshot.documents():
+    for doc_id in snapshot.documents() if only is None else sorted(only):
         chunks = snapshot.chunks(doc_id)
         places = [chunk for chunk in chunks if chunk.kind != "piece"]
         digest = hashlib.sha256(chunks[0].text.encode("utf-8", "replace")).hexdigest()
@@ -62,7 +63,7 @@ def audit(snapshot: Snapshot) -> Audit:
             Gap("duplicate_document", doc_id, "", f"has the same text as {same[0]}")
             for doc_id in same[1:]
         ]
-    return Audit(tuple(gaps), statistics(every))
+    return Audit(tuple(dict.fromkeys(gaps)), statistics(every))
 
 
 def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
@@ -70,6 +71,7 @@ def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Itera
     links = [link for link in snapshot.links(doc_id) if link.relation in RELATIONS]
     known = snapshot.documents_with({link.target for link in links})
     by_id = {chunk.id: chunk for chunk in places}
+    work = snapshot.work(doc_id)
     text = places[0].text if places else ""
     for link in links:
         if doc_id in known.get(link.target, ()):
@@ -77,18 +79,14 @@ def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Itera
         source = by_id.get(link.source)
         words = " ".join(text[link.span.start : link.span.end].split())
         where = source.locator if source else ""
-        others = known.get(link.target, ())
-        if not others:
-            yield Gap("dangling_reference", doc_id, where, f"refers to {words}, which is nowhere")
-        elif _is_sibling(snapshot, doc_id, others):
-            message = f"refers to {words}, which is only in {', '.join(sorted(others))}"
+        others = known.get(link.target, set())
+        siblings = sorted(other for other in others if snapshot.work(other) == work)
+        if siblings:
+            message = f"refers to {words}, which is only in {', '.join(siblings)}"
             yield Gap("other_edition", doc_id, where, message)
-
-
-def _is_sibling(snapshot: Snapshot, doc_id: str, others: Collection[str]) -> bool:
-    """Return whether all the others are editions of the same work."""
-    work = snapshot.work(doc_id)
-    return all(snapshot.work(other) == work for other in others)
+        elif not others or link.target[:1].isdigit():
+            # A number means a place of its own document; a name may mean one of another.
+            yield Gap("dangling_reference", doc_id, where, f"refers to {words}, which is nowhere")
 
 
 def _holes(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
@@ -141,11 +139,12 @@ def _tables(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
     for chunk in places:
         if chunk.kind != "table":
             continue
-        rows = [line for line in chunk.text.splitlines() if line.lstrip().startswith("|")]
-        widths = {len(row.strip().strip("|").split("|")) for row in rows}
-        if len(rows) < 3:
+        table = parse_table(chunk.text)
+        if table is None or not table.rows:
             yield Gap("table_not_read", doc_id, chunk.locator, "has no rows")
-        elif len(widths) > 1:
+            continue
+        widths = {len(row) for row in (table.columns, *table.rows)}
+        if len(widths) > 1:
             message = f"has rows of {min(widths)} to {max(widths)} cells"
             yield Gap("table_not_read", doc_id, chunk.locator, message)
 

@@ -62,7 +62,7 @@ def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
     """Words alone: BM25 with pairs and windows, named places first."""
     retriever: Retriever = Lexical(index.lexical, index.analyzer, settings.lexical)
     if settings.search.locators:
-        retriever = PlaceFirst(retriever, index.snapshot)
+        retriever = PlaceFirst(retriever, index.snapshot, index.analyzer)
     return Pipeline(retriever, depth=settings.search.depth)
 
 

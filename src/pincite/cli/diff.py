@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from pincite.editions import Change
 
 STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
+# Without colours the signs say which words are old and which are new.
+WORD_SIGNS = {"same": "{}", "old": "[-{}-]", "new": "{{+{}+}}"}
+PLAIN_SIGNS = dict.fromkeys(WORD_SIGNS, "{}")
 WORD_STYLES = {"same": "dim", "old": "red strike", "new": "bold green"}
 
 
@@ -44,6 +48,8 @@ def diff(
         return
     for change in changes:
         _print(change)
+    counts = Counter(change.kind for change in changes)
+    out.print(", ".join(f"{n} {kind}" for kind, n in counts.items()), style="dim", soft_wrap=True)
     if not changes:
         out.print("no difference", style="green")
 
@@ -52,5 +58,9 @@ def _print(change: Change) -> None:
     name = f"{change.kind:<8} {change.locator}  {change.title}".rstrip()
     out.print(Text(name, style=f"bold {STYLES[change.kind]}"), soft_wrap=True)
     if change.kind == "changed":
-        parts = [(f"{words} ", WORD_STYLES[edition]) for edition, words in change.words()]
+        signs = WORD_SIGNS if out.color_system is None else PLAIN_SIGNS
+        parts = [
+            (signs[edition].format(words) + " ", WORD_STYLES[edition])
+            for edition, words in change.words()
+        ]
         out.print(Text.assemble("         ", *parts), soft_wrap=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, err, out, print_json, told
+from pincite.core.errors import ConfigError
 
 FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.")]
 
@@ -31,6 +32,10 @@ def load(
     from pincite.exchange import import_index
 
     with told(as_json=as_json):
+        if (index / "CURRENT").exists():
+            raise ConfigError(
+                f"{index} has an index already", hint="import into a new folder with --index"
+            )
         _report(import_index(folder, index), "read into", index, as_json=as_json)
 
 

@@ -105,7 +105,22 @@ def _once(
         words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
         summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s → {index}"
         out.print(summary, markup=False, soft_wrap=True)
+        _tell_gaps(index, [o.document for o in outcomes if o.status in ("added", "changed")])
     return counts
+
+
+def _tell_gaps(index: Path, documents: list[str]) -> None:
+    """Print one line about what the new documents lack, if they lack anything."""
+    from pincite.audit import audit
+    from pincite.store.snapshot import Snapshot
+
+    if not documents:
+        return
+    with Snapshot.open(index) as snapshot:
+        counts = audit(snapshot, documents).counts()
+    if counts:
+        words = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
+        out.print(f"gaps: {words}; see: pincite audit", style="yellow", soft_wrap=True)
 
 
 def _plain(text: str) -> str:

@@ -18,6 +18,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -45,14 +46,21 @@ def search(
     from pincite import api
 
     with told(as_json=as_json, index=index):
+        if not query.strip():
+            raise ConfigError("the query is empty", hint='try: pincite search "words or a place"')
         settings = settings_from(config, sets)
         with api.Index.open(index, settings) as opened:
             result = opened.search(query, k)
+            missing = opened.missing_places(query)
     if as_json:
         seconds = {step.stage: step.seconds for step in result.steps}
         hits = [passage_json(passage) for passage in result.passages]
-        print_json({"query": query, "hits": hits, "seconds": seconds})
+        absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
+        print_json({"query": query, "hits": hits, "missing": absent, "seconds": seconds})
         return
+    for place, nearest in missing:
+        near = f"; the nearest is {nearest}" if nearest else ""
+        err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
     if not result.passages:
         err.print("nothing in this index shares a word with that query", soft_wrap=True)
         return

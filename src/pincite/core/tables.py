@@ -172,7 +172,7 @@ def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tup
     """Return the column that the number is about, and the rows whose ranges hold it.
 
     Of several columns that could be meant, the one whose name shares most words with the row's
-    words counts, then with the column's, then the first.
+    words counts; if it has none, with the column's; then the first.
     """
     words, hints = _names(_words(wanted)), _words(column)
     asked = _columns(table, column, key=-1)
@@ -183,7 +183,8 @@ def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tup
             continue  # the one column that is asked for is not what the row is found by
         if widths and _same_unit(unit_behind(wanted), unit_of(name)):
             own = _words(name)
-            fitting.append((-len(words & own), -len(hints & own), at, widths))
+            named = len(words & own)
+            fitting.append((-named, 0 if named else -len(hints & own), at, widths))
     if not fitting:
         return 0, []
     _, _, key, widths = min(fitting, key=lambda each: each[:3])

@@ -59,6 +59,12 @@ class Analyzer:
         every = list(terms)
         return [term for term in every if term not in self.function_terms] or every
 
+    def content_words(self, text: str) -> list[str]:
+        """Return the words of a text, as written, that are more than function words."""
+        return [
+            word for word in text.split() if not self.function_terms.issuperset(self.word(word))
+        ]
+
     def terms(self, text: str) -> list[str]:
         """Return the terms of a text in order.
 

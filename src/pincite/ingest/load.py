@@ -15,6 +15,7 @@ from pincite.core.types import Chunk, Document, Facts, Link, Loaded
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.enrichment.enrich import enrich
 from pincite.ingest.enrichment.profile_choice import profile_for
+from pincite.ingest.enrichment.profile_file import load_profile
 from pincite.ingest.parsed import Parsed
 from pincite.ingest.references.find import references
 from pincite.ingest.structure.clauses import clause_tree
@@ -70,6 +71,12 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
         findings=tuple(parsed.findings),
         boxes=tuple(parsed.boxes),
     )
+
+
+def check_profile(name: str) -> None:
+    """Raise ConfigError if there is no profile of this name."""
+    if name not in ("auto", "none"):
+        load_profile(name)
 
 
 def _enriched(

@@ -51,6 +51,11 @@ class Parsed:
 def decode(data: bytes, name: str) -> str:
     """Return the text of the bytes; SourceError for empty, binary or badly encoded ones."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    if encoding != "utf-16" and b"\0" in data[:8192]:
+        raise SourceError(
+            f"{name} is not text: it has zero bytes",
+            hint="give the file its true ending, or leave it out",
+        )
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -10,6 +10,7 @@ from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Chunk, Hit, Query, Ranking, Span
 from pincite.index.locators import Mention, in_range, mentions
+from pincite.index.tokens import Analyzer
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100
@@ -25,9 +26,12 @@ class PlaceFirst:
 
     name = "place"
 
-    def __init__(self, inner: Retriever, snapshot: Snapshot) -> None:
+    def __init__(
+        self, inner: Retriever, snapshot: Snapshot, analyzer: Analyzer | None = None
+    ) -> None:
         self.inner = inner
         self.snapshot = snapshot
+        self.analyzer = analyzer
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         found = self.inner.retrieve(query, k)
@@ -49,11 +53,12 @@ class PlaceFirst:
         """Yield the chunks that the text names, in the order in which it names them."""
         named = mentions(text)
         # Questions are longer than names: spare them the look-up as a whole.
-        whole = locator_key(text) if len(text) <= MAX_NAME_CHARS else ""
-        if not named and not whole:
+        names = self._names(text) if len(text) <= MAX_NAME_CHARS else []
+        if not named and not names:
             return
-        known = self.snapshot.known_keys([whole, *(mention.first for mention in named)])
-        if whole in known:
+        known = self.snapshot.known_keys([*names, *(mention.first for mention in named)])
+        whole = next((name for name in names if name in known), None)
+        if whole is not None:
             named = [Mention(whole)]
         for mention in named:
             if mention.first not in known:
@@ -64,6 +69,26 @@ class PlaceFirst:
             for chunk in self.snapshot.found_by([mention.first]):
                 document = self.snapshot.chunks(chunk.span.doc_id)
                 yield from in_range(document, mention.first, mention.last)
+
+    def _names(self, text: str) -> list[str]:
+        """Return the text as a name, and without question words: "what is a berth?" names berth."""
+        names = [locator_key(text.rstrip("?! "))]
+        if self.analyzer is not None:
+            content = self.analyzer.content_words(text)
+            names.append(locator_key(" ".join(content).rstrip("?! ")))
+        return list(dict.fromkeys(names))
+
+    def missing(self, text: str) -> list[tuple[str, str]]:
+        """Return places that the text names and the index lacks, each with the nearest above it."""
+        found = []
+        for mention in mentions(text):
+            parts = [mention.first]
+            while parts[-1].endswith(")"):
+                parts.append(parts[-1][: parts[-1].rindex("(")])
+            known = self.snapshot.known_keys(parts)
+            if mention.first not in known:
+                found.append((mention.first, next((part for part in parts if part in known), "")))
+        return found
 
     def _named(self, key: str, text: str) -> list[Chunk]:
         """Return the places of one name: the edition that the query names, then the newest."""

@@ -116,7 +116,7 @@ def test_units() -> None:
     assert unit_of("Notes") == ""
 
 
-TWO_KEYS = """| Main, copper (mm²) | Main, aluminium (mm²) | Rod, copper (mm²) | Rod, aluminium (mm²) |
+TWO_KEYS = """| Main, copper (mm²) | Main, aluminium (mm²) | Rod, copper | Rod, aluminium |
 |---|---|---|---|
 | Not exceeding 50 | Not exceeding 70 | 10 | 16 |
 | Over 50 through 70 | Over 70 through 120 | 25 | 35 |
@@ -131,6 +131,7 @@ TWO_KEYS = """| Main, copper (mm²) | Main, aluminium (mm²) | Rod, copper (mm²
         ("95 aluminium", "rod copper", "25"),
         ("95 mm²", "aluminium", "35"),
         ("95 mm² copper", "rod aluminium", "50"),
+        ("50 mm² aluminium", "rod copper", "10"),
     ],
 )
 def test_words_say_which_column_the_number_is_about(row: str, column: str, value: str) -> None:
