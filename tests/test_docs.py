@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,27 @@ def test_readme_python_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "250.56(B)" in done.stdout
+
+
+def test_readme_shows_what_one_sees(tmp_path: Path) -> None:
+    """The commands of the first screen print exactly what stands below them."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    screen = re.findall(r"```text\n(.*?)```", readme, re.DOTALL)[0]
+    program = [sys.executable, "-c", "from pincite.cli.main import run; run()"]
+    index = str(tmp_path / "index")
+    subprocess.run([*program, "ingest", str(ROOT / "samples"), "--index", index], check=True)
+    shown = re.findall(r"\$ pincite (.*)\n((?:(?!\$ ).*\n)*)", screen)
+    assert len(shown) == 2
+    for command, expected in shown:
+        done = subprocess.run(
+            [*program, *shlex.split(command), "--index", index], capture_output=True, text=True
+        )
+        assert done.stdout.strip() == expected.strip(), command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_placeholder_is_left(page: Path) -> None:
+    assert not re.search(r"\b(?:BENCH_TABLE|TODO|FIXME|XXX|TBD)\b", page.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
