@@ -125,7 +125,11 @@ def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded
             document,
             tuple(_chunk(each, document) for each in chunk_records),
             tuple(_link(each) for each in links),
-            {each["chunk_id"]: _facts(each["facts"]) for each in chunk_records if each["facts"]},
+            {
+                each["chunk_id"]: Facts.from_plain(each["facts"])
+                for each in chunk_records
+                if each["facts"]
+            },
             tuple(Finding(**finding) for finding in record["findings"]),
             tuple(Box(*box) for box in record["boxes"]),
         )
@@ -151,8 +155,3 @@ def _chunk(record: dict[str, Any], document: Document) -> Chunk:
 def _link(record: dict[str, Any]) -> Link:
     span = Span(record["document"], *record["span"])
     return Link(record["source"], record["relation"], record["target"], span)
-
-
-def _facts(record: dict[str, Any]) -> Facts:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
-    return Facts(**values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -74,6 +74,3 @@ def told(*, as_json: bool, index: Path | None = None) -> Iterator[None]:
             raise
         broken = StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")
         fail(broken, as_json=as_json)
-
-
-Command = Callable[..., None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 # "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
 Kind = Literal[
@@ -95,6 +95,14 @@ class Facts:
     traits: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # terms that the chunk defines
     aliases: tuple[str, ...] = ()  # other names of the chunk or its term
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Facts:
+        """Return the facts that ``dataclasses.asdict`` wrote, also after a trip through JSON."""
+        plain: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+        }
+        return cls(**plain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -51,13 +50,8 @@ class IndexBuilder:
         self._writer.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._writer.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._writer.__exit__()
 
     def _reset(self) -> None:
         self._waiting: dict[str, Entry] = {}

@@ -46,7 +46,7 @@ def from_json(data: bytes) -> Loaded | SourceError:
             Link(source, relation, target, Span(document.id, start, end))
             for source, relation, target, start, end in value["links"]
         ),
-        facts={name: _facts(facts) for name, facts in value["facts"].items()},
+        facts={name: Facts.from_plain(facts) for name, facts in value["facts"].items()},
         findings=tuple(Finding(**finding) for finding in value["findings"]),
         boxes=tuple(Box(*row) for row in value["boxes"]),
     )
@@ -65,8 +65,3 @@ def _chunk(row: Sequence[Any], document: Document) -> Chunk:
         path=tuple(path),
         **dict(zip(_CHUNK_FIELDS, rest, strict=True)),
     )
-
-
-def _facts(value: dict[str, Any]) -> Facts:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-    return Facts(**values)

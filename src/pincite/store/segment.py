@@ -124,7 +124,7 @@ class Segment:
         """Return what enrichment knows of these chunks."""
         marks = ", ".join("?" * len(ids))
         rows = self.select(f"SELECT id, value FROM facts WHERE id IN ({marks})", ids)
-        return {chunk_id: _facts(json.loads(value)) for chunk_id, value in rows}
+        return {chunk_id: Facts.from_plain(json.loads(value)) for chunk_id, value in rows}
 
     def entries(self) -> Iterator[Entry]:
         """Yield every live document with all that belongs to it, in the order written."""
@@ -152,7 +152,9 @@ class Segment:
 
     def _facts_of(self, doc_id: str) -> dict[str, Facts]:
         sql = "SELECT f.id, f.value FROM facts f JOIN chunks c USING (id) WHERE c.doc_id = ?"
-        return {name: _facts(json.loads(value)) for name, value in self.select(sql, (doc_id,))}
+        return {
+            name: Facts.from_plain(json.loads(value)) for name, value in self.select(sql, (doc_id,))
+        }
 
     def chunk_rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the raw columns of live chunks; ``where`` is our own SQL, never a user's."""
@@ -191,11 +193,6 @@ def _whole(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-
-
-def _facts(value: dict[str, Any]) -> Facts:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-    return Facts(**values)
 
 
 def to_chunk(row: Sequence[Any], text: str) -> Chunk:

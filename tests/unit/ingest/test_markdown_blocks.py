@@ -66,8 +66,11 @@ def test_a_quotation_is_one_block_and_its_headings_open_nothing() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \t\r\n", "\x00", "\u2028", "\ufeff# A\n"])
-def test_odd_texts_do_not_raise(text: str) -> None:
-    markdown_blocks(text)
+def test_odd_texts_give_blocks_in_order_and_inside(text: str) -> None:
+    ends = [0]
+    for block in markdown_blocks(text):
+        assert ends[-1] <= block.start < block.end <= len(text)
+        ends.append(block.end)
 
 
 @pytest.mark.parametrize("text", [">" * 50_000, "- " * 50_000, "[" * 50_000, "*" * 50_000])

@@ -106,5 +106,8 @@ def test_steps_are_no_headings() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\f\n", "\x00", "§", "1.", "(", "\u2028\u2029", "A" * 5000])
-def test_odd_texts_do_not_raise(text: str) -> None:
-    plain_blocks(text)
+def test_odd_texts_give_blocks_in_order_and_inside(text: str) -> None:
+    ends = [0]
+    for block in plain_blocks(text):
+        assert ends[-1] <= block.start < block.end <= len(text)
+        ends.append(block.end)
