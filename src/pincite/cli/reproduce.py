@@ -108,7 +108,8 @@ def _run(
     if experiment is Experiment.PART97:
         stream = part97.run(folder, questions, settings)
         answered = list(track(stream, "asking", console=err, transient=True))
-        return part97.summarise(answered), {"questions": len(answered)}
+        named = part97.locators_first(folder, settings)
+        return part97.summarise(answered, named), {"questions": len(answered)}
     results = list(
         track(ohr_bench.run(folder, questions, settings), "asking", console=err, transient=True)
     )

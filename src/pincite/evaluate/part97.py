@@ -18,6 +18,7 @@ from pincite.evaluate.figures import Figures
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"
+NAMED = ("section", "clause", "table")
 _SECTION = re.compile(r"(?<![\d.])(97\.\d+)|\(([a-z])(?:-([a-z]))?\)")
 
 
@@ -102,6 +103,18 @@ def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored]:
                 )
 
 
+def locators_first(data: Path, settings: Settings) -> list[tuple[str, bool]]:
+    """Return every section, clause and table of the document, and whether its locator finds it."""
+    with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
+        list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
+        with Index.open(folder, settings) as index:
+            named = [c for c in index.snapshot.chunks(DOCUMENT) if c.kind in NAMED]
+            return [
+                (chunk.locator, index.search_ranking(chunk.locator, 1).ids == (chunk.id,))
+                for chunk in named
+            ]
+
+
 def _spans(index: Index, locators: Sequence[str]) -> list[Span]:
     """Return where the cited places stand; one that the text does not have is left out."""
     return [c.span for c in index.snapshot.found_by(locators) if c.kind in ("section", "clause")]
@@ -115,9 +128,11 @@ def _first_rank(chunks: Sequence[Chunk], gold: Sequence[Span]) -> int | None:
     return None
 
 
-def summarise(results: Sequence[Scored]) -> Figures:
-    """Return recall and MRR for sections and for lettered clauses."""
+def summarise(results: Sequence[Scored], locators: Sequence[tuple[str, bool]] = ()) -> Figures:
+    """Return recall and MRR for sections and for lettered clauses; places found by their name."""
     figures = Figures()
+    names = [name for name, _ in locators]
+    figures.add("locator_hit@1", [float(found) for _, found in locators], names)
     for level in ("section", "clause"):
         judged = [each for each in results if getattr(each, f"has_{level}")]
         ranks = [getattr(each, f"{level}_rank") for each in judged]
