@@ -10,7 +10,6 @@ import pypdfium2 as pdfium
 
 from pincite.core.errors import SourceError
 from pincite.ingest.formats.canonical import TITLE_CHARS, titled
-from pincite.ingest.formats.pdf import ocr
 from pincite.ingest.formats.pdf.characters import MOST_CHARACTERS, Frame, frame_of, words_of
 from pincite.ingest.formats.pdf.contents import contents_span
 from pincite.ingest.formats.pdf.furniture import without_furniture
@@ -24,6 +23,7 @@ from pincite.ingest.formats.pdf.hidden import hidden_finding, visible_words
 from pincite.ingest.formats.pdf.hyphens import Joiner
 from pincite.ingest.formats.pdf.layout import page_lines
 from pincite.ingest.formats.pdf.lines import Line
+from pincite.ingest.formats.pdf.ocr import is_available, recognised_words
 from pincite.ingest.formats.pdf.page import FoundTable, Word
 from pincite.ingest.formats.pdf.paragraphs import Paragraph, Paragraphs, measure, set_edges
 from pincite.ingest.formats.pdf.source import (
@@ -148,10 +148,10 @@ def _read_page(
 
 def _of_picture(page: pdfium.PdfPage, number: int, words: list[Word]) -> tuple[list[Word], Finding]:
     """Return a scanned page's words by OCR where that is installed, and what to tell the user."""
-    if not ocr.is_available():
+    if not is_available():
         message = f"page {number} is a picture: its text cannot be read without OCR"
         return words, Finding("scanned_page", message, number)
-    found = ocr.recognised_words(page)
+    found = recognised_words(page)
     message = f"page {number} is a picture: {len(found)} words were read by OCR, check them"
     return found, Finding("scanned_page", message, number)
 
