@@ -11,6 +11,7 @@ from typing import Any
 from typer.main import get_command
 
 from pincite.cli.main import app
+from pincite.core.errors import PinciteError
 from pincite.core.settings import Settings
 
 HERE = Path(__file__).parent
@@ -28,7 +29,20 @@ def cli_page() -> str:
         parts += [f"- `{_usage(each)}`: {each.help}" for each in arguments]
         parts += [f"- `{', '.join(each.opts)}`: {each.help}{_more(each)}" for each in options]
         parts.append("")
-    return "\n".join(parts)
+    parts.append("## Exit codes\n\n- 0: done")
+    kinds = {kind.exit_code: kind for kind in _errors(PinciteError)}
+    parts += [f"- {code}: {_first_line(kinds[code])}" for code in sorted(kinds) if code > 1]
+    parts.append("\n`ingest` also ends with 3 if some files were rejected and the rest is in.")
+    return "\n".join(parts) + "\n"
+
+
+def _errors(kind: type[PinciteError]) -> list[type[PinciteError]]:
+    below = [each for sub in kind.__subclasses__() for each in _errors(sub)]
+    return [*below, kind]
+
+
+def _first_line(kind: type[PinciteError]) -> str:
+    return (kind.__doc__ or "").splitlines()[0]
 
 
 def _usage(argument: Any) -> str:

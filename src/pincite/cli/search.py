@@ -123,5 +123,7 @@ def _why(passage: Passage) -> str:
     features = {name: value for name, value in passage.hit.features.items() if value}
     if "place" in features:
         return REASONS["place"]
-    parts = [f"{REASONS.get(name, name)} {value:.1f}" for name, value in features.items()]
-    return " + ".join(parts) + f" = {passage.hit.score:.1f}"
+    # The sum of what is shown, so that it adds up to the reader as well.
+    shown = {name: round(value, 1) for name, value in features.items()}
+    parts = [f"{REASONS.get(name, name)} {value:.1f}" for name, value in shown.items()]
+    return " + ".join(parts) + f" = {sum(shown.values()):.1f}"
