@@ -19,7 +19,9 @@ from pincite import find_files, ingest_files
 
 # fmt: off
 WORDS = [
-   
+    "conductor", "enclosure", "permit", "inspector", "feeder", "vessel", "licence", "station",
+    "operator", "frequency", "band", "exception", "table", "section", "limit", "load",
+    "circuit", "device", "earth", "rod", "cable", "switch", "panel", "notice", "period",
 ]
 # fmt: on
 

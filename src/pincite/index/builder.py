@@ -28,6 +28,7 @@ from pincite.store.writer import Writer
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
 SEGMENT_TERMS = 4_000_000
 SEGMENT_CHARS = 32_000_000
+SEGMENT_PLACES = 50_000
 # However slowly documents come, so much work at most is lost to a kill.
 SEGMENT_SECONDS = 60.0
 # This many segments of one size class are merged into one of the next.
@@ -58,6 +59,7 @@ class IndexBuilder:
         self._rows: list[str] = []
         self._terms = StreamBuilder(self._analyzer)
         self._chars = 0
+        self._places = 0
         self._started = time.monotonic()
 
     def meta(self, doc_id: str) -> dict[str, str] | None:
@@ -81,8 +83,13 @@ class IndexBuilder:
                 self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)
                 self._rows.append(chunk.id)
         self._chars += len(document.text)
-        full = len(self._terms) >= SEGMENT_TERMS or self._chars >= SEGMENT_CHARS
-        full = full or time.monotonic() - self._started >= SEGMENT_SECONDS
+        self._places += len(loaded.chunks)
+        full = (
+            len(self._terms) >= SEGMENT_TERMS
+            or self._chars >= SEGMENT_CHARS
+            or self._places >= SEGMENT_PLACES
+            or time.monotonic() - self._started >= SEGMENT_SECONDS
+        )
         # A rebuild shows the old index until the new one is complete.
         if full and self._rebuild:
             self._write()
