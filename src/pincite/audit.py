@@ -157,7 +157,7 @@ def _noticed(snapshot: Snapshot, doc_id: str) -> Iterator[Gap]:
 
 
 def statistics(chunks: Sequence[Chunk]) -> dict[str, Any]:
-    """Return counts and sizes of chunks (S0's report: how many were cut, and how long they are)."""
+    """Return counts and sizes of chunks: how many were cut, and how long they are."""
     searched = sorted(len(chunk.text) for chunk in chunks if chunk.searched)
     whole = [chunk for chunk in chunks if chunk.kind == "section" and chunk.searched]
     parents = {chunk.parent for chunk in chunks if chunk.searched and chunk.kind != "section"}

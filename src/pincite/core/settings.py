@@ -24,10 +24,10 @@ class IngestSettings:
     """How files are read and cut. Shapes the index: a change asks for ``--rebuild``."""
 
     # "clause": cut at the document's own numbering; "fixed": pieces of max_tokens, never across
-    # pages (S3's strategy, for documents without structure and for comparisons).
+    # pages (for documents without structure, and for comparisons).
     chunking: Literal["clause", "fixed"] = "clause"
     # A section up to this many characters stays one chunk; longer ones are cut at their lettered
-    # items, then numbered ones, then paragraphs. S0 measured 3,000.
+    # items, then numbered ones, then paragraphs. 3,000 keeps most rules whole.
     max_chars: int = 3000
     # How many levels of items are always cut, however short: 1 makes every lettered item a chunk.
     split_depth: int = 0

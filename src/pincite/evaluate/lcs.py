@@ -1,4 +1,4 @@
-"""S3's measure: how much of the evidence is in the retrieved text, as a common subsequence."""
+"""The LCS measure: how much of the evidence is in the retrieved text, as a common subsequence."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def lcs_score(evidence: Sequence[int], retrieved: Sequence[int]) -> float:
     """
     if not evidence:
         return 0.0
-    # Bit-parallel (Hyyrö 2004): the same lengths as the table of S3, about a hundred times faster.
+    # Bit-parallel (Hyyrö 2004): the same lengths as the textbook's table, about a hundred times faster.
     return LCSseq.similarity(evidence, retrieved) / len(evidence)

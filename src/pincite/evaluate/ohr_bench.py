@@ -1,4 +1,4 @@
-"""OHR-Bench, S3's experiment: two chunks a question, scored by the evidence they hold.
+"""OHR-Bench: two chunks a question, scored by the evidence they hold.
 
 The corpus is ``gt/<domain>/*.json``; each domain is an index of its own and a question is asked in
 the domain of its document (that is the benchmark's protocol: an oracle of the domain).

@@ -1,4 +1,4 @@
-"""Part 97, S0's kind of task: exam questions that cite the clause which answers them."""
+"""Part 97: exam questions that cite the clause which answers them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A code as structured JSON: chapters, articles, sections, lettered items and tables.
 
-The shape is S0's, read with tolerance: docs/formats.md lists the names that a field may have.
+The shape is read with tolerance: docs/formats.md lists the names that a field may have.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class _Code:
         self.writer.heading(level, f"{number} {title}")
         words = _words(part, _TEXTS)
         for opening in (f"{number} {title}", title):
-            # S0's front matter begins with the heading itself.
+            # Front matter often begins with the heading itself.
             if opening.strip() and words.startswith(opening.strip()):
                 words = words[len(opening.strip()) :].lstrip(" .:")
         for paragraph in words.split("\n\n"):

@@ -1,4 +1,4 @@
-"""JSON: S3's list of pages, or a structured code as S0 has it."""
+"""JSON: a list of pages, or a structured code."""
 
 from __future__ import annotations
 
