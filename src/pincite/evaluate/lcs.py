@@ -34,5 +34,5 @@ def lcs_score(evidence: Sequence[int], retrieved: Sequence[int]) -> float:
     """
     if not evidence:
         return 0.0
-    # Bit-parallel (Hyyrö 2004): the same lengths as the textbook's table, about a hundred times faster.
+    # Bit-parallel (Hyyrö 2004): equals the textbook's table, about a hundred times faster.
     return LCSseq.similarity(evidence, retrieved) / len(evidence)
