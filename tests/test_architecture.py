@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = [
     {"cli"},
     {"evaluate"},
-    {"api", "audit", "editions", "exchange"},
+    {"api", "audit", "editions", "exchange", "update"},
     {"pipeline"},
     {"answer", "retrieve"},
     {"index", "ingest"},
@@ -106,6 +106,13 @@ def test_import_is_light_and_fast() -> None:
     ]
     assert all(run.stdout.split(" ", 1)[1].strip() == "[]" for run in runs)
     assert min(float(run.stdout.split()[0]) for run in runs) < 0.2
+
+
+def test_searching_does_not_load_the_readers() -> None:
+    """Reading files takes many modules and patterns; a search needs none of them."""
+    code = "import sys, pincite.api; print([m for m in sys.modules if 'pincite.ingest' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_no_code_is_loaded_from_data() -> None:

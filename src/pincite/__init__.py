@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pincite.answer.passage import Passage
-    from pincite.api import Index, Outcome, Result, find_files, ingest_files, remove
+    from pincite.api import Index, Result
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Hit, Judgement, Query, Ranking, Span
     from pincite.pipeline import Pipeline
+    from pincite.update import Outcome, find_files, ingest_files, remove
 
 __version__ = "0.1.0"
 
@@ -20,7 +21,7 @@ _HOMES = {
     "Hit": "pincite.core.types",
     "Index": "pincite.api",
     "Judgement": "pincite.core.types",
-    "Outcome": "pincite.api",
+    "Outcome": "pincite.update",
     "Passage": "pincite.answer.passage",
     "PinciteError": "pincite.core.errors",
     "Pipeline": "pincite.pipeline",
@@ -29,10 +30,10 @@ _HOMES = {
     "Result": "pincite.api",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
-    "find_files": "pincite.api",
-    "ingest_files": "pincite.api",
+    "find_files": "pincite.update",
+    "ingest_files": "pincite.update",
     "load_settings": "pincite.core.settings",
-    "remove": "pincite.api",
+    "remove": "pincite.update",
 }
 
 __all__ = [

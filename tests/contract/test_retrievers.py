@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pincite.api import Index, ingest_files
+from pincite.api import Index
 from pincite.core.settings import LexicalSettings, Settings
 from pincite.core.stages import Retriever
 from pincite.core.types import Query
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.place import PlaceFirst
+from pincite.update import ingest_files
 
 WORDS = [
     *("box", "wire", "fuse", "earth", "cable", "relay", "motor"),

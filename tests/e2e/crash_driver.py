@@ -17,7 +17,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from pincite import api
+from pincite import update
 from pincite.core.settings import Settings, TokenSettings
 from pincite.index import builder
 from pincite.ingest.load import parse
@@ -61,8 +61,8 @@ def write_sources(home: Path, number: int) -> None:
 
 def ingest(home: Path) -> None:
     """Bring the index up to date with the sources."""
-    files = api.find_files([home / "sources"])
-    for outcome in api.ingest_files(files, home / "index", SETTINGS, prune=True):
+    files = update.find_files([home / "sources"])
+    for outcome in update.ingest_files(files, home / "index", SETTINGS, prune=True):
         assert outcome.status != "rejected", outcome.reason
 
 

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pincite import api
 from pincite.api import Index
 from pincite.core.settings import LexicalSettings, Settings
+from pincite.core.types import Query
 from pincite.index import builder
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
 from pincite.store.manifest import current
+from pincite.update import find_files, ingest_files
 
 WORDS = [
     *("box", "wire", "fuse", "earth", "cable", "relay", "motor"),
@@ -149,9 +150,9 @@ def test_after_changes_the_index_is_as_built_from_scratch(
 def test_fewer_hits_are_a_prefix_of_more(corpus: Texts, query: str) -> None:
     with built(corpus) as index:
         retriever = index.pipeline.retriever
-        whole = retriever.retrieve(api.Query(query), 100).hits
+        whole = retriever.retrieve(Query(query), 100).hits
         for k in range(len(whole) + 2):
-            some = retriever.retrieve(api.Query(query), k).hits
+            some = retriever.retrieve(Query(query), k).hits
             assert [(hit.chunk_id, hit.score) for hit in some] == [
                 (hit.chunk_id, hit.score) for hit in whole[:k]
             ]
@@ -173,13 +174,9 @@ def test_reading_the_same_files_again_changes_nothing(corpus: Texts) -> None:
         sources.mkdir()
         for doc_id, text in corpus.items():
             (sources / doc_id).write_text(text)
-        first = [
-            each.status for each in api.ingest_files(api.find_files([sources]), folder, prune=True)
-        ]
+        first = [each.status for each in ingest_files(find_files([sources]), folder, prune=True)]
         before = current(folder)
-        again = [
-            each.status for each in api.ingest_files(api.find_files([sources]), folder, prune=True)
-        ]
+        again = [each.status for each in ingest_files(find_files([sources]), folder, prune=True)]
         assert first == ["added"] * len(corpus)
         assert again == ["unchanged"] * len(corpus)
         assert current(folder) == before

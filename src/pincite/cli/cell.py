@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    DocumentOption,
+    IndexOption,
+    JsonOption,
+    out,
+    print_json,
+    told,
+)
 from pincite.core.errors import StoreError
 
 
@@ -15,9 +23,7 @@ def cell(
     table: Annotated[str, typer.Argument(help="A table: 'Table 250.66'.")],
     row: Annotated[str, typer.Argument(help="Words or a number of the row: '95 mm²', 'E-07'.")],
     column: Annotated[str, typer.Argument(help="Words of the column; all columns without.")] = "",
-    document: Annotated[
-        str | None, typer.Option("--document", "-d", help="Only in this document.")
-    ] = None,
+    document: DocumentOption = None,
     index: IndexOption = DEFAULT_INDEX,
     as_json: JsonOption = False,
 ) -> None:

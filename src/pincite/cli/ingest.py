@@ -26,8 +26,8 @@ from pincite.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from pincite.api import Outcome
     from pincite.core.settings import Settings
+    from pincite.update import Outcome
 
 WATCH_SECONDS = 1.0
 PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
@@ -48,16 +48,16 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Read documents into the index; only what is new or changed costs time."""
-    from pincite import api
+    from pincite import update
 
     with told(as_json=as_json, index=index):
         settings = settings_from(config, sets)
-        files = api.find_files(paths)
+        files = update.find_files(paths)
         counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
         seen = _signature(files)
         while watch:
             time.sleep(WATCH_SECONDS)
-            files = api.find_files(paths)
+            files = update.find_files(paths)
             if _signature(files) != seen:
                 seen = _signature(files)
                 _once(files, index, settings, rebuild=False, prune=True, as_json=as_json)
@@ -85,11 +85,11 @@ def _once(
     as_json: bool,
 ) -> Counter[str]:
     """Bring the index up to date once, tell what happened, and return the counts."""
-    from pincite import api
+    from pincite import update
 
     start = time.perf_counter()
     outcomes = []
-    stream = api.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
+    stream = update.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
     for outcome in _with_progress(stream, files):
         outcomes.append(outcome)
         if outcome.status == "rejected" and not as_json:

@@ -28,6 +28,9 @@ ConfigOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="One setting, e.g. --set search.k=5.")
 ]
+DocumentOption = Annotated[
+    str | None, typer.Option("--document", "-d", help="Only in this document.")
+]
 DEFAULT_INDEX = Path("pincite-index")
 
 out = Console(highlight=False, soft_wrap=False)

@@ -18,10 +18,10 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Take documents out of the index; the files stay where they are."""
-    from pincite import api
+    from pincite import update
 
     with told(as_json=as_json, index=index):
-        gone = api.remove(index, documents)
+        gone = update.remove(index, documents)
         missing = [doc_id for doc_id in documents if doc_id not in gone]
         if missing:
             raise StoreError(f"not in the index: {', '.join(missing)}", hint="see: pincite list")

@@ -9,6 +9,7 @@ import typer
 
 from pincite.cli.options import (
     DEFAULT_INDEX,
+    DocumentOption,
     IndexOption,
     JsonOption,
     err,
@@ -19,9 +20,7 @@ from pincite.cli.options import (
 
 def show(
     locator: Annotated[str, typer.Argument(help="A place: '97.113(a)(4)', 'Table 250.66'.")],
-    document: Annotated[
-        str | None, typer.Option("--document", "-d", help="Only in this document.")
-    ] = None,
+    document: DocumentOption = None,
     index: IndexOption = DEFAULT_INDEX,
     as_json: JsonOption = False,
 ) -> None:

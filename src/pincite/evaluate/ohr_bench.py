@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.api import Index, ingest_files
+from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk
 from pincite.evaluate.figures import Figures
 from pincite.evaluate.lcs import Words, lcs_score
+from pincite.update import ingest_files
 
 # Questions of "paper" are about documents of two folders; where both have one, "paper" has the
 # version the questions were written for.

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pincite.api import Index, ingest_files
+from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.figures import Figures
+from pincite.update import ingest_files
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"

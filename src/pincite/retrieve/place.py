@@ -78,18 +78,6 @@ class PlaceFirst:
             names.append(locator_key(" ".join(content).rstrip("?! ")))
         return list(dict.fromkeys(names))
 
-    def missing(self, text: str) -> list[tuple[str, str]]:
-        """Return places that the text names and the index lacks, each with the nearest above it."""
-        found = []
-        for mention in mentions(text):
-            parts = [mention.first]
-            while parts[-1].endswith(")"):
-                parts.append(parts[-1][: parts[-1].rindex("(")])
-            known = self.snapshot.known_keys(parts)
-            if mention.first not in known:
-                found.append((mention.first, next((part for part in parts if part in known), "")))
-        return found
-
     def _named(self, key: str, text: str) -> list[Chunk]:
         """Return the places of one name: the edition that the query names, then the newest."""
         asked = years(text)
@@ -102,3 +90,16 @@ class PlaceFirst:
             return is_titled, is_part, not asked & own, -max(own, default=0), chunk.span
 
         return sorted(self.snapshot.found_by([key]), key=order)
+
+
+def missing_places(text: str, snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Return places that a text names and an index lacks, each with the nearest above it."""
+    found = []
+    for mention in mentions(text):
+        parts = [mention.first]
+        while parts[-1].endswith(")"):
+            parts.append(parts[-1][: parts[-1].rindex("(")])
+        known = snapshot.known_keys(parts)
+        if mention.first not in known:
+            found.append((mention.first, next((part for part in parts if part in known), "")))
+    return found

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pincite.api import Index, remove
+from pincite.api import Index
 from pincite.core.types import Query
+from pincite.update import remove
 
 CODE = "# Code {year}\n\n" + "\n\n".join(
     f"## 1.{i} Part {word}\n\nThe {word} is rule number {i}."

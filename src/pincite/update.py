@@ -1,0 +1,132 @@
+"""The front door for writing: bring an index up to date with files, take documents out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pincite.core.errors import SourceError
+from pincite.core.settings import Settings, merged
+from pincite.core.types import Loaded
+from pincite.index.builder import IndexBuilder
+from pincite.ingest.load import check_profile, find_files, read_bytes
+from pincite.ingest.pool import Pool, Task
+from pincite.store.manifest import current
+
+Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file. Every file gets exactly one."""
+
+    document: str
+    status: Status
+    chunks: int = 0
+    bytes: int = 0
+    reason: str = ""
+    hint: str = ""
+
+
+def ingest_files(
+    files: Iterable[tuple[Path, str]],
+    folder: str | Path,
+    settings: Settings | None = None,
+    *,
+    rebuild: bool = False,
+    prune: bool = False,
+) -> Iterator[Outcome]:
+    """Bring an index up to date with files and yield what became of each of them.
+
+    Whatever was yielded when a crash comes is lost only back to the last finished segment; asking
+    again for the same files does only what is left.
+
+    Args:
+        files: paths with their document ids, as :func:`find_files` returns them.
+        folder: where the index is, or will be.
+        rebuild: start from nothing; the old index serves until the new one is complete.
+        prune: remove documents of the index that are not among the files.
+    """
+    settings = settings or Settings()
+    check_profile(settings.ingest.profile)
+    with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder, Pool(settings) as pool:
+        seen: set[str] = set()
+        plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
+        try:
+            for planned, loaded in pool.parse(plan):
+                if isinstance(planned, Outcome):
+                    yield planned
+                elif isinstance(loaded, Loaded):
+                    yield _put(builder, planned, loaded)
+                elif loaded is not None:
+                    yield _rejected(planned.doc_id, loaded)
+        except (KeyboardInterrupt, GeneratorExit):
+            if not rebuild:
+                builder.flush()  # what was finished is kept
+            raise
+        if prune:
+            for doc_id in builder.documents():
+                if doc_id not in seen and builder.drop(doc_id):
+                    yield Outcome(doc_id, "removed")
+        builder.flush()
+
+
+def _plan(
+    builder: IndexBuilder, file: Path, doc_id: str, seen: set[str], settings: Settings
+) -> Task | Outcome:
+    """Return the file as a task for a reader, or what became of it without one."""
+    try:
+        if doc_id in seen:
+            raise SourceError(
+                f"{file}: another file is called {doc_id} too",
+                hint="ingest their common parent folder instead",
+            )
+        seen.add(doc_id)
+        if any(0xD800 <= ord(character) < 0xE000 for character in doc_id):
+            raise SourceError(f"{doc_id!r}: the file's name is not UTF-8", hint="rename it")
+        data = read_bytes(file, max_mb=settings.limits.max_file_mb)
+        if _is_known(builder, file, doc_id, data):
+            return Outcome(doc_id, "unchanged", bytes=len(data))
+        return Task(doc_id, data, str(file.resolve()), len(data))
+    except SourceError as error:
+        return _rejected(doc_id, error)
+
+
+def _is_known(builder: IndexBuilder, file: Path, doc_id: str, data: bytes) -> bool:
+    """Return whether the index has exactly this file; SourceError if it has another of its name."""
+    known = builder.meta(doc_id)
+    if known is None:
+        return False
+    other = Path(known["source"])
+    if other != file.resolve() and other.exists() and not other.samefile(file):
+        raise SourceError(
+            f"{file}: the index has another file called {doc_id}: {other}",
+            hint="ingest their common parent folder instead",
+        )
+    return known["sha256"] == hashlib.sha256(data).hexdigest()
+
+
+def _put(builder: IndexBuilder, task: Task, loaded: Loaded) -> Outcome:
+    status: Status = "added" if builder.meta(task.doc_id) is None else "changed"
+    builder.put(loaded)
+    searched = sum(chunk.searched for chunk in loaded.chunks)
+    return Outcome(task.doc_id, status, searched, task.size)
+
+
+def _rejected(doc_id: str, error: SourceError) -> Outcome:
+    return Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
+
+
+def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:
+    """Take documents out of an index and return the ids of those that were in it."""
+    shape = current(Path(folder)).shape
+    with IndexBuilder(Path(folder), merged(Settings(), shape, origin="index")) as builder:
+        gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
+        builder.flush()
+    return gone
+
+
+__all__ = ["Outcome", "find_files", "ingest_files", "remove"]
