@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +43,15 @@ class Scored:
     clause_rank: int | None
     has_section: bool  # a cited section is in the text
     has_clause: bool  # a cited lettered clause is in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A place that was asked for by its locator alone."""
+
+    locator: str
+    is_first: bool
+    seconds: float
 
 
 def read_questions(file: Path) -> list[Question]:
@@ -104,16 +114,19 @@ def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored]:
                 )
 
 
-def locators_first(data: Path, settings: Settings) -> list[tuple[str, bool]]:
-    """Return every section, clause and table of the document, and whether its locator finds it."""
+def locators_first(data: Path, settings: Settings) -> list[Named]:
+    """Return every section, clause and table of the document, and how its locator finds it."""
     with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
         list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
         with Index.open(folder, settings) as index:
             named = [c for c in index.snapshot.chunks(DOCUMENT) if c.kind in NAMED]
-            return [
-                (chunk.locator, index.search_ranking(chunk.locator, 1).ids == (chunk.id,))
-                for chunk in named
-            ]
+            results = []
+            for chunk in named:
+                start = time.perf_counter()
+                found = index.search_ranking(chunk.locator, 1).ids
+                seconds = time.perf_counter() - start
+                results.append(Named(chunk.locator, found == (chunk.id,), seconds))
+            return results
 
 
 def _spans(index: Index, locators: Sequence[str]) -> list[Span]:
@@ -129,11 +142,12 @@ def _first_rank(chunks: Sequence[Chunk], gold: Sequence[Span]) -> int | None:
     return None
 
 
-def summarise(results: Sequence[Scored], locators: Sequence[tuple[str, bool]] = ()) -> Figures:
+def summarise(results: Sequence[Scored], named: Sequence[Named] = ()) -> Figures:
     """Return recall and MRR for sections and for lettered clauses; places found by their name."""
     figures = Figures()
-    names = [name for name, _ in locators]
-    figures.add("locator_hit@1", [float(found) for _, found in locators], names)
+    names = [each.locator for each in named]
+    figures.add("locator_hit@1", [float(each.is_first) for each in named], names)
+    figures.add("locator_ms", [each.seconds for each in named], names, scale=1000)
     for level in ("section", "clause"):
         judged = [each for each in results if getattr(each, f"has_{level}")]
         ranks = [getattr(each, f"{level}_rank") for each in judged]
