@@ -19,7 +19,7 @@ LAYERS = [
     {"api", "audit", "editions", "exchange", "update"},
     {"pipeline"},
     {"answer", "retrieve"},
-    {"index", "ingest"},
+    {"embed", "index", "ingest"},
     {"store"},
     {"core"},
 ]

@@ -142,23 +142,46 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """Where to look. An empty field allows everything; what is in one field is any-of.
+
+    A chunk has to satisfy every field. A filtered chunk never comes out of a search, whichever
+    stage found it.
+    """
+
+    documents: tuple[str, ...] = ()  # ids, or patterns like "manuals/*.pdf"
+    as_of: str = ""  # "2022-06-30" or "2022": only the editions in force then
+    kinds: tuple[str, ...] = ()  # a chunk's kind, or what enrichment calls its content
+    tags: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    pages: tuple[int, ...] = ()  # first and last
+    path: tuple[str, ...] = ()  # words of a heading on the way down to the place
+    audience: str = ""  # as the profile names its readers: "player", "gm"
+    # What the asker may see: documents with access tags need one of these. None: the owner asks.
+    access: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked."""
+    """What was asked, and where to look."""
 
     text: str
     id: str = ""
+    filters: Filters = field(default_factory=Filters)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One line of a ranking. Bigger scores are better, everywhere.
 
-    ``features`` holds what each stage said about the chunk, by the stage's name.
+    ``features`` holds what each stage added, by name: they add up to the score. ``raw`` holds
+    what a stage measured on its own scale, for the eye and for learned rankers.
     """
 
     chunk_id: str
     score: float
     features: Mapping[str, float] = field(default_factory=dict)
+    raw: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.score):
@@ -190,13 +213,13 @@ class Ranking:
         """
         return self if k >= len(self.hits) else Ranking(self.query, self.hits[:k])
 
-    def rescored(self, stage: str, scores: Iterable[float]) -> Ranking:
-        """Return the hits with new scores, each kept as a feature under the stage's name."""
+    def lifted(self, stage: str, lifts: Iterable[float]) -> Ranking:
+        """Return the hits with something added to each score, under the stage's name."""
         return Ranking(
             self.query,
             tuple(
-                replace(hit, score=score, features={**hit.features, stage: score})
-                for hit, score in zip(self.hits, scores, strict=True)
+                replace(hit, score=hit.score + lift, features={**hit.features, stage: lift})
+                for hit, lift in zip(self.hits, lifts, strict=True)
             ),
         )
 
