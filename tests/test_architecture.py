@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = [
     {"cli"},
     {"evaluate"},
-    {"api", "audit", "editions", "exchange", "update"},
+    {"api", "audit", "editions", "exchange", "update", "vectorise"},
     {"pipeline"},
     {"answer", "retrieve"},
     {"embed", "index", "ingest"},

@@ -10,9 +10,16 @@ from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings
 from pincite.core.stages import Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
+from pincite.embed.encoders import open_encoder
+from pincite.embed.models import spec_of
 from pincite.index.opened import OpenIndex
+from pincite.index.vectors import VectorIndex
+from pincite.retrieve.dense import Dense
+from pincite.retrieve.hybrid import Hybrid
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.place import PlaceFirst
+from pincite.retrieve.rows import Rows
+from pincite.retrieve.spread import Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +67,50 @@ def build(settings: Settings, index: OpenIndex) -> Pipeline:
 
 def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
     """Words alone: BM25 with pairs and windows, named places first."""
-    retriever: Retriever = Lexical(index.lexical, index.analyzer, settings.lexical)
+    return _with_places(Lexical(index, settings.lexical), settings, index)
+
+
+def dense(settings: Settings, index: OpenIndex) -> Pipeline:
+    """Meaning alone: the nearest vectors."""
+    rows = Rows(index)
+    return Pipeline(_dense(settings, index, rows), depth=settings.search.depth)
+
+
+def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
+    """Words and meaning, named places first; words alone where there are no vectors."""
+    rows = Rows(index)
+    words = Lexical(index, settings.lexical, rows)
+    weight = settings.hybrid.dense_weight
+    spec = spec_of(settings.embedding)
+    if not weight or spec is None or not index.has_vectors(spec.id):
+        return _with_places(words, settings, index)
+    both = Hybrid(
+        [(words, 1 - weight), (_dense(settings, index, rows), weight)],
+        rows,
+        method=settings.hybrid.method,
+        depth=settings.search.depth,
+    )
+    return _with_places(both, settings, index)
+
+
+def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
+    encoder = open_encoder(settings.embedding)
+    if encoder is None:
+        raise ConfigError("no embedding model", hint="set embedding.model")
+    return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
+
+
+def _with_places(inner: Retriever, settings: Settings, index: OpenIndex) -> Pipeline:
     if settings.search.locators:
-        retriever = PlaceFirst(retriever, index.snapshot, index.analyzer)
-    return Pipeline(retriever, depth=settings.search.depth)
+        inner = PlaceFirst(inner, index.snapshot, index.analyzer)
+    spread = settings.search.spread
+    rerankers = [Spread(index.snapshot, spread)] if spread else []
+    return Pipeline(inner, rerankers, depth=settings.search.depth)
 
 
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
-    "default": lexical,
+    "default": hybrid,
+    "hybrid": hybrid,
     "lexical": lexical,
+    "dense": dense,
 }

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import LexicalSettings, Settings
+from pincite.core.settings import HybridSettings, LexicalSettings, SearchSettings, Settings
 from pincite.core.stages import Retriever
 from pincite.core.types import Query
+from pincite.pipeline import build
+from pincite.retrieve.fusion import METHODS
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.place import PlaceFirst
 from pincite.update import ingest_files
+from pincite.vectorise import embed_index
 
 WORDS = [
     *("box", "wire", "fuse", "earth", "cable", "relay", "motor"),
@@ -64,6 +68,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     assert {each.status for each in ingest_files(files, home / "index")} == {"added"}
     (home / "1.md").write_text(document(1) + "\n## 1.9 On change\n\nbox and wire, changed.\n")
     assert len(list(ingest_files(files[:-1], home / "index", prune=True))) == 8
+    assert list(embed_index(home / "index", Settings()))[-1].without == 0
     with Index.open(home / "index") as opened:
         assert len(opened.snapshot.segments) == 2
         yield opened
@@ -71,9 +76,16 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def lexical(index: Index, **settings: object) -> Lexical:
     chosen = LexicalSettings(**settings)  # type: ignore[arg-type]
-    return Lexical(index.opened.lexical, index.opened.analyzer, chosen)
+    return Lexical(index.opened, chosen)
 
 
+def preset(name: str, method: str = "minmax") -> Settings:
+    hybrid = HybridSettings(method=method)  # type: ignore[arg-type]
+    return replace(Settings(), search=SearchSettings(pipeline=name), hybrid=hybrid)
+
+
+# Meaning has no end: whatever is asked, something is nearest.
+BY_WORDS = ("lexical", "bm25 alone", "extremes", "robertson", "atire", "plus", "place")
 RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
     "lexical": lexical,
     "bm25 alone": lambda index: lexical(index, bigram_weight=0.0, window_weight=0.0),
@@ -83,6 +95,13 @@ RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
         for variant in ("robertson", "atire", "plus")
     },
     "place": lambda index: PlaceFirst(lexical(index), index.snapshot),
+    "dense": lambda index: build(preset("dense"), index.opened).retriever,
+    **{
+        f"hybrid {method}": lambda index, method=method: (
+            build(preset("hybrid", method), index.opened).retriever
+        )
+        for method in METHODS
+    },
     "pipeline": lambda index: Index(index.opened, Settings()).pipeline.retriever,
 }
 
@@ -98,7 +117,8 @@ def test_rankings_are_sorted_finite_and_prefixes(retriever: Retriever, query: st
     assert whole.hits
     assert whole.query == Query(query)
     scores = [hit.score for hit in whole.hits]
-    assert all(math.isfinite(score) and score > 0 for score in scores)
+    assert all(math.isfinite(score) for score in scores)
+    assert all(sum(h.features.values()) == pytest.approx(h.score, abs=1e-9) for h in whole.hits)
     assert scores == sorted(scores, reverse=True)
     for k in (0, 1, 2, 5, 10, len(whole.hits), len(whole.hits) + 1):
         some = retriever.retrieve(Query(query), k)
@@ -115,9 +135,15 @@ def test_hits_are_chunks_of_the_index(retriever: Retriever, index: Index) -> Non
     assert "8.md" not in {chunk.span.doc_id for chunk in chunks}
 
 
-@pytest.mark.parametrize("query", ["", " \n\t ", "zzz qqq", "9.9.9", "?", "\u3000"])
-def test_unknown_words_find_nothing(retriever: Retriever, query: str) -> None:
+@pytest.mark.parametrize("query", ["", " \n\t ", "?", "\u3000"])
+def test_a_query_without_words_finds_nothing(retriever: Retriever, query: str) -> None:
     assert retriever.retrieve(Query(query), 10).hits == ()
+
+
+@pytest.mark.parametrize("query", ["zzz qqq", "9.9.9"])
+@pytest.mark.parametrize("name", BY_WORDS)
+def test_unknown_words_find_nothing(name: str, query: str, index: Index) -> None:
+    assert RETRIEVERS[name](index).retrieve(Query(query), 10).hits == ()
 
 
 @pytest.mark.parametrize("query", STRANGE, ids=range(len(STRANGE)))

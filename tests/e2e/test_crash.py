@@ -21,7 +21,7 @@ import pytest
 
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StoreError
-from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
+from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
 
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
@@ -69,7 +69,7 @@ def visible(home: Path) -> dict[str, str]:
     """Return the texts by document of the index after checking everything about it."""
     folder = home / "index"
     for entry in current(folder).segments:
-        assert check_segment(folder, entry, full=True) == []
+        assert check_files(folder, entry, full=True) == []
     with Index.open(folder, driver.SETTINGS) as index:
         documents = index.documents()
         texts = {doc_id: index.snapshot.document(doc_id).text for doc_id in documents}

@@ -39,7 +39,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def scores(index: Index, query: str, settings: LexicalSettings) -> list[float]:
     """Return the score of every text; those that are not found have none."""
-    retriever = Lexical(index.opened.lexical, index.opened.analyzer, settings)
+    retriever = Lexical(index.opened, settings)
     found = {hit.chunk_id: hit.score for hit in retriever.retrieve(Query(query), 1000).hits}
     return [found.get(str(number), 0.0) for number in range(len(TEXTS))]
 

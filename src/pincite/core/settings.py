@@ -71,6 +71,28 @@ class LexicalSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """Vectors for search by meaning. An index may hold those of several models."""
+
+    # "minilm" ships with Pincite; "none" searches by words alone; see pincite.embed.models.MODELS.
+    model: str = "minilm"
+    # Processor threads for encoding; 0 takes all.
+    threads: int = 0
+    # Keep vectors of texts in the user's cache folder, so that none is computed twice.
+    cache: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HybridSettings:
+    """How words and meaning become one score. Free to change at any time."""
+
+    # "minmax", "theoretical" (min-max from the smallest possible score), "zscore", "rrf".
+    method: Literal["minmax", "theoretical", "zscore", "rrf"] = "minmax"
+    # Share of meaning, 0 to 1; words have the rest. 0 leaves vectors out.
+    dense_weight: float = 0.6
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """What a search returns."""
 
@@ -82,6 +104,8 @@ class SearchSettings:
     depth: int = 100
     # A query that names a place gets that place first.
     locators: bool = True
+    # What a hit loses for every better one of its section: 0 leaves the order as it is.
+    spread: float = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +127,8 @@ class Settings:
     ingest: IngestSettings = field(default_factory=IngestSettings)
     tokens: TokenSettings = field(default_factory=TokenSettings)
     lexical: LexicalSettings = field(default_factory=LexicalSettings)
+    embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+    hybrid: HybridSettings = field(default_factory=HybridSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
 
@@ -117,7 +143,7 @@ class Settings:
 
 
 # Above this the formulas break; what is not here may be as large as anybody could mean.
-_MOST = {"lexical.b": 1.0}
+_MOST = {"lexical.b": 1.0, "hybrid.dense_weight": 1.0}
 
 
 def load_settings(

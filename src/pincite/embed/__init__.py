@@ -1,0 +1,1 @@
+"""Text to vectors: the encoders, the windows they see, and the cache of what they said."""

@@ -17,6 +17,7 @@ from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.figures import Figures
 from pincite.update import ingest_files
+from pincite.vectorise import embed_index
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"
@@ -99,6 +100,7 @@ def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored]:
         outcomes = list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
         if outcomes[0].status == "rejected":
             raise SourceError(outcomes[0].reason, hint="give the folder with --data")
+        list(embed_index(folder, settings))
         with Index.open(folder, settings) as index:
             for question in asked:
                 ranking = index.search_ranking(question.text, 2 * max(DEPTHS))

@@ -20,6 +20,7 @@ from pincite.core.types import Loaded
 from pincite.index.locators import keys_of
 from pincite.index.postings import Array, build_postings, live_terms, term_key
 from pincite.index.tokens import Analyzer, StreamBuilder
+from pincite.index.vectors import merged as merged_vectors
 from pincite.store.manifest import SegmentEntry
 from pincite.store.segment import Segment
 from pincite.store.segment_files import Entry
@@ -132,6 +133,7 @@ class IndexBuilder:
                     chain.from_iterable(part.entries() for part in parts),
                     self._merged_arrays(parts),
                 )
+                self._merge_vectors(merged.name, parts)
             self._writer.replace([entry.name for entry in group], merged)
             self._writer.commit()
 
@@ -145,6 +147,18 @@ class IndexBuilder:
             [part.arrays["ids"][rows] for part, rows in zip(parts, live, strict=True)]
         )
         return arrays
+
+    def _merge_vectors(self, name: str, parts: Sequence[Segment]) -> None:
+        """Carry the vectors of segments over to the one they became."""
+        of = {(each.entry.segment, each.entry.model): each for each in self._writer.base.vectors}
+        for model in sorted({model for _, model in of}):
+            found = [of.get((part.entry.name, model)) for part in parts]
+            for vectors in filter(None, found):
+                vectors.check(full=True)
+            if any(found):
+                live = [part.live_rows() for part in parts]
+                arrays = merged_vectors(list(zip(found, live, strict=True)))
+                self._writer.add_vectors(name, model, arrays)
 
     def _postings(self, keys: Array, stream: Array, offsets: Array) -> dict[str, Array]:
         function_keys = sorted(term_key(term) for term in self._analyzer.function_terms)

@@ -21,3 +21,7 @@ class OpenIndex:
     @classmethod
     def open(cls, folder: Path) -> OpenIndex:
         return cls(Snapshot.open(folder))
+
+    def has_vectors(self, model: str) -> bool:
+        """Return whether any chunk has a vector of this model."""
+        return any(each.entry.model == model for each in self.snapshot.vectors)

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from pincite.core.settings import LexicalSettings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.bm25 import Bm25, Scorer
-from pincite.index.lexical import LexicalIndex, QueryTerms
-from pincite.index.postings import Array
-from pincite.index.tokens import Analyzer
+from pincite.index.lexical import QueryTerms
+from pincite.index.opened import OpenIndex
 from pincite.index.windows import window_scores
+from pincite.retrieve.rows import Rows, Run, top_rows
+from pincite.store.array_files import Array
 
-BLOCK_ROWS = 16
 # Work and memory grow with the terms of a query; questions have a few dozen.
 MAX_TERMS = 1000
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Rows that may be hits, best first, with the parts of their scores."""
-
-    ids: Array
-    segments: Array
-    rows: Array
-    parts: Array  # one column a part: terms, pairs, window
-
-    def taken(self, order: Array) -> Candidates:
-        return Candidates(
-            self.ids[order], self.segments[order], self.rows[order], self.parts[order]
-        )
-
-    def best(self, k: int) -> Candidates:
-        """Return the best ``k`` by (score, id)."""
-        return self.taken(np.lexsort((self.ids, -self.parts.sum(axis=1)))[:k])
 
 
 class Lexical:
@@ -48,94 +27,105 @@ class Lexical:
     """
 
     name = "lexical"
-    parts = ("terms", "pairs", "window")
+    part_names = ("terms", "pairs", "window")
 
     def __init__(
-        self, index: LexicalIndex, analyzer: Analyzer, settings: LexicalSettings | None = None
+        self, index: OpenIndex, settings: LexicalSettings | None = None, rows: Rows | None = None
     ) -> None:
         self.settings = settings or LexicalSettings()
-        self.analyzer = analyzer
-        self.index = index
+        self.analyzer = index.analyzer
+        self.index = index.lexical
+        self.rows = rows or Rows(index)
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
-        self.scorer = Scorer(index, bm25)
+        self.scorer = Scorer(self.index, bm25)
 
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        """Return the best ``k`` chunks that share a term with the query."""
+    def begin(self, query: Query) -> LexicalRun:
+        """Score all rows for a query."""
         words = self.analyzer.terms(query.text)
         if self.settings.content_words:
             words = self.analyzer.content(words)
         if len(words) > MAX_TERMS:
             words = words[:MAX_TERMS]  # a page pasted as a query: its beginning says enough
         terms = self.index.resolve(words, pairs=self.settings.bigram_weight > 0)
-        depth = self.settings.window_depth if self.settings.window_weight else 0
-        found = self._candidates(terms, max(k, depth))
-        if depth and len(found.ids):
-            found = self._with_windows(terms, found, depth).best(k)
-        hits = (
-            Hit(chunk_id.decode(), sum(parts), dict(zip(self.parts, parts, strict=True)))
-            for chunk_id, parts in zip(found.ids.tolist(), found.parts.tolist(), strict=True)
-        )
-        return Ranking(query, tuple(hits))
+        return LexicalRun(self, terms, self.rows.masks(query.filters))
 
-    def _candidates(self, query: QueryTerms, k: int) -> Candidates:
-        """Return the best ``k`` rows of all segments by terms and pairs."""
-        found = []
-        for number, segment in enumerate(self.index.segments):
-            columns = [self.scorer.scores(query.terms, number)]
+    def retrieve(self, query: Query, k: int) -> Ranking:
+        """Return the best ``k`` chunks that share a term with the query."""
+        run = self.begin(query)
+        found = run.best(k)
+        return Ranking(query, tuple(hits_of(self.rows, found, run, self.part_names)))
+
+
+class LexicalRun:
+    """The scores of one query."""
+
+    def __init__(self, owner: Lexical, query: QueryTerms, masks: list[Array | None]) -> None:
+        self.owner = owner
+        self.query = query
+        settings = owner.settings
+        self.columns: list[list[Array]] = []  # of each segment: terms, and pairs where there are
+        self.totals: list[Array] = []
+        for number, segment in enumerate(owner.index.segments):
+            columns = [owner.scorer.scores(query.terms, number)]
             if query.pairs and segment.pair is not None:
-                pairs = self.scorer.scores(query.pairs, number, pairs=True)
-                columns.append(self.settings.bigram_weight * pairs)
+                pairs = owner.scorer.scores(query.pairs, number, pairs=True)
+                columns.append(settings.bigram_weight * pairs)
             total = sum(columns[1:], columns[0])
-            if not segment.all_live:
-                total = np.where(segment.live, total, 0.0)
-            rows = _top_rows(total, k)
-            parts = np.zeros((len(rows), len(self.parts)))
-            for column, values in enumerate(columns):
-                parts[:, column] = values[rows]
-            found.append(Candidates(segment.ids[rows], np.full(len(rows), number), rows, parts))
-        return _joined(found).best(k)
+            mask = masks[number]
+            self.columns.append(columns)
+            self.totals.append(total if mask is None else np.where(mask, total, 0.0))
+        depth = settings.window_depth if settings.window_weight else 0
+        self.near = self._by_columns(depth) if depth else np.zeros(0, dtype=np.int64)
+        self.windows = self._windows()
 
-    def _with_windows(self, query: QueryTerms, found: Candidates, depth: int) -> Candidates:
-        """Add the window part to the first ``depth`` candidates."""
-        parts = found.parts.copy()
-        near = np.arange(len(found.rows)) < depth
-        weights = np.array(self.scorer.weights(query.terms))
-        for number in np.unique(found.segments[near]):
-            segment = self.index.segments[number]
-            chosen = near & (found.segments == number)
-            best = window_scores(
+    def best(self, k: int) -> Array:
+        found = self._by_columns(max(k, len(self.near)))
+        return self.owner.rows.best(found, self.parts(found).sum(axis=1), k)
+
+    def parts(self, rows: Array) -> Array:
+        found = np.zeros((len(rows), len(self.owner.part_names)))
+        for number, (chosen, inner) in self.owner.rows.by_segment(rows):
+            for column, values in enumerate(self.columns[number]):
+                found[chosen, column] = values[inner]
+        if len(self.near):
+            at = np.searchsorted(self.near, rows)
+            at[at == len(self.near)] = 0
+            found[:, 2] = np.where(self.near[at] == rows, self.windows[at], 0.0)
+        return found
+
+    def _by_columns(self, k: int) -> Array:
+        """Return the best ``k`` rows by terms and pairs, in rising order."""
+        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
+            found = top_rows(total, k)
+            rows.append(found + offset)
+            scores.append(total[found])
+        return np.sort(self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k))
+
+    def _windows(self) -> Array:
+        """Return the window part of the rows that are near the top."""
+        owner, query = self.owner, self.query
+        best = np.zeros(len(self.near))
+        weights = np.array(owner.scorer.weights(query.terms))
+        for number, (chosen, inner) in owner.rows.by_segment(self.near):
+            segment = owner.index.segments[number]
+            best[chosen] = window_scores(
                 segment.stream,
                 segment.stream_offsets,
-                found.rows[chosen],
+                inner,
                 vocabulary=len(segment.term.keys),
-                positions=np.array([term.positions[number] for term in query.terms]),
+                positions=np.array([term.positions[number] for term in query.terms], dtype=int),
                 weights=weights,
-                width=self.settings.window_tokens,
+                width=owner.settings.window_tokens,
                 k1=WINDOW_K1,
             )
-            parts[chosen, 2] = self.settings.window_weight * best
-        return replace(found, parts=parts)
+        return owner.settings.window_weight * best
 
 
-def _top_rows(scores: Array, k: int) -> Array:
-    """Return rows with positive scores, among them the best ``k`` with all ties.
-
-    The k-th best of block maxima is a lower bound of the k-th best score, and much cheaper.
-    """
-    blocks = len(scores) // BLOCK_ROWS
-    if not 0 < k < blocks:
-        return np.flatnonzero(scores > 0)
-    # A block's rows stand far apart: the maximum over the first axis is the fast one.
-    maxima = scores[: blocks * BLOCK_ROWS].reshape(BLOCK_ROWS, blocks).max(axis=0)
-    bound = np.partition(maxima, blocks - k)[blocks - k]
-    return np.flatnonzero(scores >= bound if bound > 0 else scores > 0)
-
-
-def _joined(found: list[Candidates]) -> Candidates:
-    if len(found) == 1:
-        return found[0]
-    empty = Candidates(
-        np.zeros(0, dtype="S16"), np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros((0, 3))
-    )
-    columns = zip(*((c.ids, c.segments, c.rows, c.parts) for c in [empty, *found]), strict=True)
-    return Candidates(*(np.concatenate(column) for column in columns))
+def hits_of(rows: Rows, found: Array, run: Run, names: tuple[str, ...]) -> list[Hit]:
+    """Return rows as hits, with the parts of their scores as features."""
+    parts = run.parts(found)
+    return [
+        Hit(chunk_id.decode(), sum(values), dict(zip(names, values, strict=True)))
+        for chunk_id, values in zip(rows.ids(found).tolist(), parts.tolist(), strict=True)
+    ]

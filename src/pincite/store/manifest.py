@@ -3,6 +3,7 @@
     CURRENT                      "000007 <sha256 of the manifest>"
     generations/000007.json      the manifest: segments with their checksums, dropped documents
     segments/000007-0/           immutable: chunks.sqlite, arrays.bin, segment.json
+    vectors/000008-0/            immutable: one model's vectors of one segment
     write.lock                   held by the one writer
 
 A generation is complete before CURRENT names it, so a reader sees the old one or the new one.
@@ -23,6 +24,7 @@ from pincite.store.files import delete, sha256_of, sync, write_durably
 FORMAT = 1
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
+SEGMENTS, VECTORS = "segments/", "vectors/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,25 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorEntry:
+    """One model's vectors of one segment."""
+
+    name: str
+    sha256: str  # of its segment.json
+    segment: str
+    model: str
+    windows: int  # how many vectors; a long chunk has several
+    chunks: int  # how many chunks have at least one
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One generation of an index."""
 
     generation: int
     shape: Mapping[str, Any]  # the settings that every segment was built with
     segments: tuple[SegmentEntry, ...] = ()
+    vectors: tuple[VectorEntry, ...] = ()
 
     def to_bytes(self) -> bytes:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True).encode()
@@ -88,7 +103,8 @@ def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
                 SegmentEntry(**{**entry, "dropped": tuple(entry["dropped"])})
                 for entry in values.pop("segments")
             ]
-            return Manifest(segments=tuple(segments), **values)
+            vectors = tuple(VectorEntry(**entry) for entry in values.pop("vectors", []))
+            return Manifest(segments=tuple(segments), vectors=vectors, **values)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise StoreError(f"{file} is damaged: {error}", hint=_DOCTOR) from error
     raise StaleIndex(
@@ -119,28 +135,36 @@ def sweep(folder: Path) -> None:
         recent = is_manifest and newest - KEPT_GENERATIONS < int(file.stem) <= newest
         try:
             if recent:
-                kept.update(entry.name for entry in read_manifest(file).segments)
+                manifest = read_manifest(file)
+                kept.update(SEGMENTS + entry.name for entry in manifest.segments)
+                kept.update(VECTORS + entry.name for entry in manifest.vectors)
         except StoreError:
             recent = False  # an older generation that is damaged serves nobody
         if not recent:
             delete(file)
-    for path in (folder / "segments").iterdir():
-        if path.name not in kept:
-            delete(path)
+    for part in (SEGMENTS, VECTORS):
+        for path in (folder / part).glob("*"):
+            if part + path.name not in kept:
+                delete(path)
     for leftover in folder.glob("CURRENT.tmp-*"):
         delete(leftover)
 
 
 def create_folders(folder: Path) -> None:
     """Make the folders of an index."""
-    for part in (folder, folder / "generations", folder / "segments"):
+    for part in (folder, folder / "generations", folder / SEGMENTS, folder / VECTORS):
         part.mkdir(parents=True, exist_ok=True)
     sync(folder)
 
 
-def check_segment(folder: Path, entry: SegmentEntry, *, full: bool) -> list[str]:
-    """Return what is wrong with a segment's files: sizes always, checksums if full."""
-    home = folder / "segments" / entry.name
+def home_of(folder: Path, entry: SegmentEntry | VectorEntry) -> Path:
+    """Return the folder of a segment, or of its vectors."""
+    return folder / (SEGMENTS if isinstance(entry, SegmentEntry) else VECTORS) / entry.name
+
+
+def check_files(folder: Path, entry: SegmentEntry | VectorEntry, *, full: bool) -> list[str]:
+    """Return what is wrong with an entry's files: sizes always, checksums if full."""
+    home = home_of(folder, entry)
     listing = home / "segment.json"
     if not listing.is_file():
         return [f"{listing} is missing"]
@@ -161,10 +185,11 @@ def check_segment(folder: Path, entry: SegmentEntry, *, full: bool) -> list[str]
 def damage(folder: Path) -> list[str]:
     """Return all that is wrong with the current generation, every checksum looked at."""
     try:
-        segments = current(folder).segments
+        manifest = current(folder)
     except StoreError as error:
         return [error.message]
-    return [each for entry in segments for each in check_segment(folder, entry, full=True)]
+    entries: list[SegmentEntry | VectorEntry] = [*manifest.segments, *manifest.vectors]
+    return [each for entry in entries for each in check_files(folder, entry, full=True)]
 
 
 def _manifest_file(folder: Path, generation: int) -> Path:

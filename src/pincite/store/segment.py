@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,8 +13,9 @@ import numpy as np
 
 from pincite.core.errors import StoreError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
-from pincite.store.manifest import SegmentEntry, check_segment
-from pincite.store.segment_files import Array, Entry
+from pincite.store.array_files import Array, read_arrays
+from pincite.store.manifest import SegmentEntry, check_files, home_of
+from pincite.store.segment_files import Entry
 
 _CHUNK_COLUMNS = (
     "id, doc_id, start, end, own_end, kind, locator, title, path, page, parent, searched, context"
@@ -30,7 +30,7 @@ class Segment:
         self.entry = entry
         self.dropped = frozenset(entry.dropped)
         self.check(full=False)
-        home = (folder / "segments" / entry.name).absolute()
+        home = home_of(folder, entry).absolute()
         try:
             self.arrays = read_arrays(home)
             # immutable=1: no lock files beside it, so a read-only folder serves as well.
@@ -50,7 +50,7 @@ class Segment:
 
     def check(self, *, full: bool) -> None:
         """Raise StoreError if a file is missing or has another size or, if full, checksum."""
-        problems = check_segment(self.folder, self.entry, full=full)
+        problems = check_files(self.folder, self.entry, full=full)
         if problems:
             raise StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")
 
@@ -168,24 +168,6 @@ class Segment:
             marks = self.select("SELECT doc_id FROM chunks WHERE searched ORDER BY ordinal")
             live[:] = [doc_id not in self.dropped for (doc_id,) in marks]
         return live
-
-
-def read_arrays(home: Path) -> dict[str, Array]:
-    """Return the arrays of a segment's folder, mapped into memory, not read."""
-    layout = json.loads((home / "segment.json").read_bytes())["arrays"]
-    file = home / "arrays.bin"
-    if not file.stat().st_size:
-        whole: Array = np.zeros(0, dtype=np.uint8)
-    else:
-        # A plain array over the mapped memory: numpy's memmap class slows every slice.
-        whole = np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
-    arrays = {}
-    for name, where in layout.items():
-        dtype = np.dtype(where["dtype"])
-        size = dtype.itemsize * math.prod(where["shape"])
-        raw = whole[where["offset"] : where["offset"] + size]
-        arrays[name] = raw.view(dtype).reshape(where["shape"])
-    return arrays
 
 
 def _whole(value: Any) -> Any:

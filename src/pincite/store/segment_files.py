@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -11,15 +10,9 @@ from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pincite.core.types import Chunk, Facts, Finding, Loaded
-from pincite.store.files import delete, sha256_of, sync
-from pincite.store.manifest import SegmentEntry
-
-Array = np.ndarray[Any, np.dtype[Any]]
-# Where arrays start in their file: a cache line, so that mapped numbers are aligned.
-ALIGNMENT = 64
+from pincite.store.array_files import Array, write_folder
+from pincite.store.manifest import SEGMENTS, SegmentEntry
 
 _SCHEMA = """
 CREATE TABLE documents (
@@ -62,38 +55,14 @@ def write_segment(
     folder: Path, name: str, entries: Iterable[Entry], arrays: Mapping[str, Array]
 ) -> SegmentEntry:
     """Write a complete segment aside, sync it, put it in place, and return its entry."""
-    home = folder / "segments" / name
-    aside = home.with_name(f"{name}.tmp-{os.getpid()}")
-    delete(aside)  # of a killed writer with this process id: in a container all have the same
-    aside.mkdir()
-    documents, chunks = _write_sqlite(aside / "chunks.sqlite", entries)
-    layout = _write_arrays(aside / "arrays.bin", arrays)
-    files = {
-        file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
-        for file in sorted(aside.iterdir())
-    }
-    listing = aside / "segment.json"
-    facts = {"files": files, "arrays": layout}
-    listing.write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="ascii")
-    for file in aside.iterdir():
-        sync(file)
-    sync(aside)
-    delete(home)  # of a writer that was killed before its commit
-    aside.rename(home)
-    sync(home.parent)
-    return SegmentEntry(name, sha256_of(home / "segment.json"), documents, chunks)
+    counts = (0, 0)
 
+    def fill(aside: Path) -> None:
+        nonlocal counts
+        counts = _write_sqlite(aside / "chunks.sqlite", entries)
 
-def _write_arrays(file: Path, arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Write all arrays into one file and return where each one stands."""
-    layout = {}
-    with file.open("wb") as stream:
-        for name, array in sorted(arrays.items()):
-            stream.write(bytes(-stream.tell() % ALIGNMENT))
-            where = {"dtype": array.dtype.str, "shape": array.shape, "offset": stream.tell()}
-            layout[name] = where
-            stream.write(np.ascontiguousarray(array).data)
-    return layout
+    sha256 = write_folder(folder / SEGMENTS / name, arrays, fill)
+    return SegmentEntry(name, sha256, *counts)
 
 
 def _write_sqlite(file: Path, entries: Iterable[Entry]) -> tuple[int, int]:

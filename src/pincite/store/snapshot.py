@@ -14,6 +14,7 @@ from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
 from pincite.store.files import explained
 from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Segment, to_chunk
+from pincite.store.vectors import Vectors
 
 # A writer may sweep a generation between our reading CURRENT and opening its files.
 OPEN_ATTEMPTS = 5
@@ -34,6 +35,7 @@ class Snapshot:
             with explained("read", folder):
                 for entry in manifest.segments:
                     self.segments.append(Segment(folder, entry))
+                self.vectors = [Vectors(folder, entry) for entry in manifest.vectors]
         except StoreError:
             self.close()
             raise

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import StaleIndex, StoreError
+from pincite.store.array_files import Array, write_folder
 from pincite.store.files import explained, write_lock
 from pincite.store.manifest import (
+    VECTORS,
     Manifest,
     SegmentEntry,
+    VectorEntry,
     create_folders,
     current,
     sweep,
     switch,
 )
-from pincite.store.segment_files import Array, Entry, write_segment
+from pincite.store.segment_files import Entry, write_segment
 from pincite.store.snapshot import Snapshot
 
 
@@ -44,6 +47,7 @@ class Writer:
             self._open.close()
             raise
         self._entries = list(self.manifest.segments)
+        self._vectors = list(self.manifest.vectors)
         self._written = 0
         return self
 
@@ -75,21 +79,39 @@ class Writer:
     @property
     def is_changed(self) -> bool:
         """Whether a commit would show anything that the current generation does not."""
-        return self.segments != self.manifest.segments
+        return (self.segments, self.vectors) != (self.manifest.segments, self.manifest.vectors)
 
     @property
     def segments(self) -> tuple[SegmentEntry, ...]:
         """The segments as the next commit will have them."""
         return tuple(self._entries)
 
+    @property
+    def vectors(self) -> tuple[VectorEntry, ...]:
+        """The vectors as the next commit will have them: those of segments that stay."""
+        names = {entry.name for entry in self._entries}
+        return tuple(entry for entry in self._vectors if entry.segment in names)
+
     def add(self, entries: Iterable[Entry], arrays: Mapping[str, Array]) -> SegmentEntry:
         """Write a segment; it becomes visible with the next commit."""
-        name = f"{self.manifest.generation + 1:06d}-{self._written}"
+        name = self._new_name()
         with explained("write to", self.folder):
             added = write_segment(self.folder, name, entries, arrays)
-        self._written += 1
         self._entries.append(added)
         return added
+
+    def add_vectors(self, segment: str, model: str, arrays: Mapping[str, Array]) -> None:
+        """Write a model's vectors of a segment, in the place of those it has."""
+        name, rows = self._new_name(), arrays["rows"]
+        with explained("write to", self.folder):
+            sha256 = write_folder(self.folder / VECTORS / name, arrays)
+        chunks = int((rows[1:] != rows[:-1]).sum()) + bool(len(rows))
+        self._vectors = [e for e in self._vectors if (e.segment, e.model) != (segment, model)]
+        self._vectors.append(VectorEntry(name, sha256, segment, model, len(rows), chunks))
+
+    def _new_name(self) -> str:
+        self._written += 1
+        return f"{self.manifest.generation + 1:06d}-{self._written - 1}"
 
     def drop(self, doc_id: str) -> bool:
         """Take a document of the last committed generation out; False if it was not there."""
@@ -113,10 +135,12 @@ class Writer:
 
     def commit(self) -> Manifest:
         """Make all staged changes the current generation, durably, at once."""
-        manifest = Manifest(self.manifest.generation + 1, self.shape, tuple(self._entries))
+        number = self.manifest.generation + 1
+        manifest = Manifest(number, self.shape, self.segments, self.vectors)
         with explained("write to", self.folder):
             switch(self.folder, manifest)
         self.manifest = manifest
+        self._vectors = list(manifest.vectors)
         self._written = 0
         self.base.close()
         self.base = Snapshot(self.folder, manifest)

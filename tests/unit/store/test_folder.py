@@ -19,7 +19,7 @@ from pincite.core.types import Chunk, Document, Loaded, Span
 from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
-from pincite.store.manifest import KEPT_GENERATIONS, check_segment, current, read_manifest
+from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
 from pincite.store.segment_files import Entry
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer
@@ -267,14 +267,14 @@ def test_damage_is_found_by_size_or_checksum(tmp_path: Path, name: str) -> None:
         writer.commit()
     file = tmp_path / "segments" / added.name / name
     data = bytearray(file.read_bytes())
-    assert check_segment(tmp_path, added, full=True) == []
+    assert check_files(tmp_path, added, full=True) == []
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
-    assert check_segment(tmp_path, added, full=True) == [f"{file} does not match its checksum"]
+    assert check_files(tmp_path, added, full=True) == [f"{file} does not match its checksum"]
     file.write_bytes(data[:-1])
-    assert len(check_segment(tmp_path, added, full=False)) == 1
+    assert len(check_files(tmp_path, added, full=False)) == 1
     file.unlink()
-    assert check_segment(tmp_path, added, full=False) == [f"{file} is missing"]
+    assert check_files(tmp_path, added, full=False) == [f"{file} is missing"]
 
 
 def test_no_index_is_told_with_the_command_that_makes_one(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""The common currency of first-stage retrievers: rows of the whole index, numbered through.
+
+A row is a searched chunk. Working on numbers and turning only the winners into hits keeps a query
+fast, and lets a retriever say what it thinks of a row that another one found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from pincite.core.types import Filters, Query
+from pincite.index.opened import OpenIndex
+from pincite.store.array_files import Array
+
+BLOCK_ROWS = 16
+
+
+class Rows:
+    """The rows of an open index, and which of them may be found."""
+
+    def __init__(self, index: OpenIndex) -> None:
+        self.index = index
+        self.segments = index.lexical.segments
+        sizes = [len(segment.ids) for segment in self.segments]
+        self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+    def ids(self, rows: Array) -> Array:
+        """Return the chunk ids of rows, as bytes."""
+        found = np.zeros(len(rows), dtype="S16")
+        for number, (chosen, inner) in self.by_segment(rows):
+            found[chosen] = self.segments[number].ids[inner]
+        return found
+
+    def by_segment(self, rows: Array) -> list[tuple[int, tuple[Array, Array]]]:
+        """Return for each segment which of the rows are in it, and their numbers there."""
+        if len(self.segments) == 1:
+            return [(0, (np.arange(len(rows)), rows))]
+        home = np.searchsorted(self.offsets, rows, side="right") - 1
+        found = []
+        for number in np.unique(home).tolist():
+            chosen = np.flatnonzero(home == number)
+            found.append((number, (chosen, rows[chosen] - self.offsets[number])))
+        return found
+
+    def masks(self, filters: Filters) -> list[Array | None]:
+        """Return which rows of each segment may be found; None where all may."""
+        return [None if part.all_live else part.live for part in self.segments]
+
+    def best(self, rows: Array, scores: Array, k: int, names: Array | None = None) -> Array:
+        """Return the best ``k`` of rows by (score, chunk id), best first.
+
+        ``names`` are the rows of the index that ``rows`` are numbers into.
+        """
+        if 0 < k < len(rows):
+            bound = np.partition(scores, len(scores) - k)[len(scores) - k]
+            kept = scores >= bound
+            rows, scores = rows[kept], scores[kept]
+        ids = self.ids(rows if names is None else names[rows])
+        return rows[np.lexsort((ids, -scores))[:k]]
+
+
+class Run(Protocol):
+    """One retriever at work on one query."""
+
+    def best(self, k: int) -> Array:
+        """Return the best ``k`` rows, best first."""
+        ...
+
+    def parts(self, rows: Array) -> Array:
+        """Return the parts of the scores of any rows, one column a part."""
+        ...
+
+
+class RowScorer(Protocol):
+    """A retriever that can score any row."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def part_names(self) -> Sequence[str]: ...
+
+    def begin(self, query: Query) -> Run: ...
+
+
+def top_rows(scores: Array, k: int, *, above: float = 0.0) -> Array:
+    """Return rows with scores above a bound, among them the best ``k`` with all ties.
+
+    The k-th best of block maxima is a lower bound of the k-th best score, and much cheaper.
+    """
+    blocks = len(scores) // BLOCK_ROWS
+    if not 0 < k < blocks:
+        return np.flatnonzero(scores > above)
+    # A block's rows stand far apart: the maximum over the first axis is the fast one.
+    maxima = scores[: blocks * BLOCK_ROWS].reshape(BLOCK_ROWS, blocks).max(axis=0)
+    bound = np.partition(maxima, blocks - k)[blocks - k]
+    return np.flatnonzero(scores >= bound if bound > above else scores > above)

@@ -1,0 +1,38 @@
+"""Reading one model's vectors of one segment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pincite.core.errors import StoreError
+from pincite.store.array_files import Array, read_arrays
+from pincite.store.manifest import VectorEntry, check_files, home_of
+
+
+class Vectors:
+    """The vectors of a segment's rows, mapped into memory.
+
+    ``rows`` names the row of each window, in rising order; ``exact`` holds the vectors as float16,
+    ``codes`` times ``scales`` nearly the same in half the memory.
+    """
+
+    def __init__(self, folder: Path, entry: VectorEntry) -> None:
+        self.folder = folder
+        self.entry = entry
+        self.check(full=False)
+        try:
+            arrays = read_arrays(home_of(folder, entry))
+            self.rows: Array = arrays["rows"]
+            self.codes: Array = arrays["codes"]
+            self.scales: Array = arrays["scales"]
+            self.exact: Array = arrays["exact"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"vectors {entry.name} cannot be opened: {error}", hint="run: pincite doctor"
+            ) from error
+
+    def check(self, *, full: bool) -> None:
+        """Raise StoreError if a file is missing or has another size or, if full, checksum."""
+        problems = check_files(self.folder, self.entry, full=full)
+        if problems:
+            raise StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")

@@ -1,0 +1,100 @@
+"""Give an index the vectors that its chunks lack. Search by words works meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pincite.core.settings import Settings
+from pincite.core.types import Chunk
+from pincite.embed.cache import VectorCache, cache_folder
+from pincite.embed.encoders import open_encoder
+from pincite.embed.models import Array, spec_of
+from pincite.embed.windows import windows_of
+from pincite.index.vectors import packed
+from pincite.store.manifest import current
+from pincite.store.segment import Segment
+from pincite.store.snapshot import Snapshot
+from pincite.store.vectors import Vectors
+from pincite.store.writer import Writer
+
+# Encoded between two reports of progress: a second or two.
+BATCH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the work is, in chunks."""
+
+    done: int
+    total: int
+    without: int = 0  # chunks that have no vector after all: no words, or the encoder failed
+
+
+def embed_index(folder: str | Path, settings: Settings) -> Iterator[Progress]:
+    """Compute missing vectors, segment by segment, and yield the progress.
+
+    The write lock is held only while a segment's vectors are put in place. What was computed when
+    a crash comes is in the cache.
+    """
+    folder = Path(folder)
+    spec = spec_of(settings.embedding)
+    if spec is None:
+        return
+    with Snapshot.open(folder) as snapshot:
+        known = {v.entry.segment: v for v in snapshot.vectors if v.entry.model == spec.id}
+        work = [(part, known.get(part.entry.name)) for part in snapshot.segments]
+        missing = [_missing_rows(part, vectors) for part, vectors in work]
+        total = sum(len(rows) for rows in missing)
+        if not total:
+            return
+        encoder = open_encoder(settings.embedding)
+        assert encoder is not None
+        cache = VectorCache(encoder, cache_folder() if settings.embedding.cache else None)
+        done = without = 0
+        for (part, vectors), rows in zip(work, missing, strict=True):
+            if not len(rows):
+                continue
+            found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, spec.dimension), np.float16)]
+            for numbers, chunks in _chunks(snapshot, part, rows):
+                windows = [windows_of(chunk, encoder) for chunk in chunks]
+                encoded = cache.encode([text for texts in windows for text in texts])
+                found_rows.append(np.repeat(numbers, [len(texts) for texts in windows]))
+                found.append(encoded)
+                done += len(chunks)
+                without += len(chunks) - len(np.unique(found_rows[-1][encoded.any(axis=1)]))
+                yield Progress(done, total, without)
+            if not any(encoded.any() for encoded in found):
+                continue
+            if vectors is not None:
+                found_rows.append(vectors.rows)
+                found.append(vectors.exact)
+            arrays = packed(np.concatenate(found_rows), np.concatenate(found))
+            _put(folder, part.entry.name, spec.id, arrays)
+        cache.close()
+
+
+def _missing_rows(part: Segment, vectors: Vectors | None) -> Array:
+    """Return the live rows of a segment that have no vector."""
+    wanted = part.live_rows()
+    if vectors is not None:
+        wanted[vectors.rows] = False
+    return np.flatnonzero(wanted)
+
+
+def _chunks(snapshot: Snapshot, part: Segment, rows: Array) -> Iterator[tuple[Array, list[Chunk]]]:
+    for at in range(0, len(rows), BATCH):
+        some = rows[at : at + BATCH]
+        ids = [chunk_id.decode() for chunk_id in part.arrays["ids"][some].tolist()]
+        yield some, snapshot.get(ids)
+
+
+def _put(folder: Path, segment: str, model: str, arrays: dict[str, Array]) -> None:
+    """Make the vectors visible, if the segment is still there."""
+    with Writer(folder, current(folder).shape) as writer:
+        if any(entry.name == segment for entry in writer.segments):
+            writer.add_vectors(segment, model, arrays)
+            writer.commit()
