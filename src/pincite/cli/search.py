@@ -31,6 +31,8 @@ REASONS = {
     "terms": "words",
     "pairs": "phrases",
     "window": "close together",
+    "meaning": "meaning",
+    "spread": "section seen before",
 }
 
 
@@ -124,6 +126,7 @@ def _why(passage: Passage) -> str:
     if "place" in features:
         return REASONS["place"]
     # The sum of what is shown, so that it adds up to the reader as well.
-    shown = {name: round(value, 1) for name, value in features.items()}
-    parts = [f"{REASONS.get(name, name)} {value:.1f}" for name, value in shown.items()]
-    return " + ".join(parts) + f" = {sum(shown.values()):.1f}"
+    digits = 1 if passage.hit.score >= 5 else 2
+    shown = {name: round(value, digits) for name, value in features.items()}
+    parts = [f"{REASONS.get(name, name)} {value:.{digits}f}" for name, value in shown.items()]
+    return " + ".join(parts) + f" = {sum(shown.values()):.{digits}f}"

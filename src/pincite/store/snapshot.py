@@ -102,6 +102,17 @@ class Snapshot:
             raise StoreError(f"no chunk {missing[0]!r} in the index", hint="run: pincite doctor")
         return [found[chunk_id] for chunk_id in ids]
 
+    def places(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Return document and locator of chunks, without reading their texts."""
+        found: dict[str, tuple[str, str]] = {}
+        marks = ", ".join("?" * len(ids))
+        for segment in self.segments:
+            sql = f"SELECT id, doc_id, locator FROM chunks WHERE id IN ({marks})"
+            for chunk_id, doc_id, locator in segment.select(sql, ids):
+                if doc_id not in segment.dropped:
+                    found[chunk_id] = (doc_id, locator)
+        return [found[chunk_id] for chunk_id in ids]
+
     def children(self, chunk_id: str) -> list[Chunk]:
         """Return the chunks directly below, in document order."""
         return self._load("WHERE parent = ? ORDER BY ordinal", (chunk_id,))
