@@ -17,6 +17,7 @@ LAYERS = [
     {"cli"},
     {"evaluate"},
     {"api", "audit", "editions", "exchange", "update", "vectorise"},
+    {"explain"},
     {"pipeline"},
     {"answer", "retrieve"},
     {"embed", "index", "ingest"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from pincite.core.errors import StoreError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.tables import Cell, find_cells, parse_table
+from pincite.core.trace import traced
 from pincite.core.types import Chunk, Query, Ranking, Step
+from pincite.explain import WhyNot, why_not
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
 from pincite.retrieve.place import missing_places
@@ -23,6 +26,7 @@ class Result:
     query: Query
     passages: list[Passage]
     steps: list[Step]
+    seconds: Mapping[str, float]  # of every stage by name, also of those inside another one
 
     @property
     def ranking(self) -> Ranking:
@@ -62,8 +66,18 @@ class Index:
         """Return the best passages for a question, a phrase or the name of a place."""
         query = Query(text)
         wanted = self.settings.search.k if k is None else k
-        steps = list(self.pipeline.steps(query, wanted))
-        return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps)
+        with traced() as inner:
+            steps = list(self.pipeline.steps(query, wanted))
+        seconds = {**inner, **{step.stage: step.seconds for step in steps}}
+        return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps, seconds)
+
+    def why_not(
+        self, text: str, locator: str, k: int | None = None, document: str | None = None
+    ) -> list[WhyNot]:
+        """Return for each place of this name where a search for the text loses it."""
+        wanted = self.settings.search.k if k is None else k
+        places = self.show(locator, document)
+        return [why_not(self.pipeline, self.opened, Query(text), p, wanted) for p in places]
 
     def missing_places(self, text: str) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""

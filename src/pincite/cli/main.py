@@ -15,6 +15,7 @@ from pincite.cli import (
     diff,
     doctor,
     exchange,
+    explain,
     ingest,
     listing,
     removal,
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("why-not")(explain.why_not)
 app.command("show")(show.show)
 app.command("list")(listing.listing)
 app.command("remove")(removal.remove)

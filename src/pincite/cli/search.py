@@ -42,6 +42,9 @@ def search(
     index: IndexOption = DEFAULT_INDEX,
     config: ConfigOption = None,
     sets: SetOption = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show every part of each score, and times.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find the passages that answer a query and cite each one."""
@@ -55,7 +58,7 @@ def search(
             result = opened.search(query, k)
             missing = opened.missing_places(query)
     if as_json:
-        seconds = {step.stage: step.seconds for step in result.steps}
+        seconds = dict(result.seconds)
         hits = [passage_json(passage) for passage in result.passages]
         absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
         print_json({"query": query, "hits": hits, "missing": absent, "seconds": seconds})
@@ -68,6 +71,10 @@ def search(
         return
     for passage in result.passages:
         _print(passage)
+    if explain:
+        from pincite.cli.explain import print_scores
+
+        print_scores(result)
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:
@@ -87,6 +94,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         "marks": [list(mark) for mark in passage.marks],
         "score": passage.hit.score,
         "why": dict(passage.hit.features),
+        "raw": dict(passage.hit.raw),
         "chunk": {
             "id": chunk.id,
             "locator": chunk.locator,

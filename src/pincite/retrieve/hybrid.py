@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pincite.core.stages import Retriever
+from pincite.core.trace import stage
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.vectors import NO_VECTOR
 from pincite.retrieve.fusion import fused
@@ -37,11 +39,20 @@ class Hybrid:
         # The smallest score there is: words may have nothing in common, cosines end at -1.
         self.floors = [NO_VECTOR if part.name == "dense" else 0.0 for part, _ in self.parts]
 
+    @property
+    def inner_retrievers(self) -> list[Retriever]:
+        """The parts, for explanations."""
+        return [part for part, _ in self.parts]
+
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` of all candidates; a prefix law holds up to ``depth``."""
-        runs = [part.begin(query) for part, _ in self.parts]
-        depth = max(k, self.depth)
-        found = np.unique(np.concatenate([run.best(depth) for run in runs]))
+        runs, best = [], []
+        for part, _ in self.parts:
+            with stage(part.name):
+                run = part.begin(query)
+                best.append(run.best(max(k, self.depth)))
+            runs.append(run)
+        found = np.unique(np.concatenate(best))
         raw = [run.parts(found) for run in runs]
         scores = np.stack([columns.sum(axis=1) for columns in raw], axis=1)
         scores[scores == NO_VECTOR] = np.nan

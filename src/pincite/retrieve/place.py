@@ -33,6 +33,11 @@ class PlaceFirst:
         self.snapshot = snapshot
         self.analyzer = analyzer
 
+    @property
+    def inner_retrievers(self) -> list[Retriever]:
+        """What is looked through for queries that name no place, for explanations."""
+        return [self.inner]
+
     def retrieve(self, query: Query, k: int) -> Ranking:
         found = self.inner.retrieve(query, k)
         named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))

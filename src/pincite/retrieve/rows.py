@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pincite.core.stages import Retriever
 from pincite.core.types import Filters, Query
 from pincite.index.opened import OpenIndex
 from pincite.store.array_files import Array
@@ -74,11 +75,8 @@ class Run(Protocol):
         ...
 
 
-class RowScorer(Protocol):
+class RowScorer(Retriever, Protocol):
     """A retriever that can score any row."""
-
-    @property
-    def name(self) -> str: ...
 
     @property
     def part_names(self) -> Sequence[str]: ...

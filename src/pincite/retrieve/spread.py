@@ -50,9 +50,10 @@ class Spread:
 
 
 def section_of(locator: str) -> str:
-    """Return the section of a clause's locator.
+    """Return the section of a clause's, an exception's or a table row's locator.
 
-    >>> section_of("97.113(a)(4)")
-    '97.113'
+    >>> [section_of(name) for name in ("97.113(a)(4)", "240.6 Exception", "Table 8-2 > 5 to 8")]
+    ['97.113', '240.6', 'Table 8-2']
     """
-    return locator.split("(")[0].strip()
+    base = locator.split(" > ")[0].split("(")[0].strip()
+    return base.split()[0] if base[:1].isdigit() else base
