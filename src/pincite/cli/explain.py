@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from pincite.api import Result
     from pincite.explain import WhyNot
 
-# Numbers are not cut off to fit a narrow window; its lines wrap instead.
-WIDE = 160
-
 
 def why_not(
     query: Annotated[str, typer.Argument(help="What was asked.")],
@@ -88,17 +85,22 @@ def print_scores(result: Result) -> None:
     hits = [passage.hit for passage in result.passages]
     parts = list(dict.fromkeys(name for hit in hits for name in hit.features))
     raw = list(dict.fromkeys(name for hit in hits for name in hit.raw))
-    table = _table("rank", "place", *parts, "score", *(f"{name} (raw)" for name in raw))
+    lines = [["rank", *parts, "score", *(f"raw {name}" for name in raw), "place"]]
     for passage in result.passages:
         hit = passage.hit
-        table.add_row(
-            str(passage.rank),
-            passage.chunk.locator,
-            *(_number(hit.features.get(name)) for name in parts),
-            _number(hit.score),
-            *(_number(hit.raw.get(name)) for name in raw),
+        lines.append(
+            [
+                str(passage.rank),
+                *(_number(hit.features.get(name)) for name in parts),
+                _number(hit.score),
+                *(_number(hit.raw.get(name)) for name in raw),
+                passage.citation,
+            ]
         )
-    out.print(table, width=WIDE, crop=False, soft_wrap=True)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for *numbers, place in lines:
+        cells = [text.rjust(width) for text, width in zip(numbers, widths, strict=False)]
+        out.print("  ".join([*cells, place]), markup=False, highlight=False, soft_wrap=True)
     times = ", ".join(f"{name} {1000 * s:.1f} ms" for name, s in result.seconds.items())
     out.print(times, style="dim", markup=False, soft_wrap=True)
 
@@ -114,4 +116,4 @@ def _table(*titles: str) -> Table:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{value + 0.0:.3f}"

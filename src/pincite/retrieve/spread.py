@@ -39,7 +39,7 @@ class Spread:
         for i in order:
             doc_id, locator = places[i]
             section = (self._work(doc_id)[0], section_of(locator))
-            lifts[i] = -penalty * seen[section]
+            lifts[i] = 0.0 - penalty * seen[section]
             seen[section] += 1
         return ranking.lifted(self.name, lifts)
 

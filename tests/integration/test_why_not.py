@@ -1,0 +1,58 @@
+"""The way of a place through a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.api import Index
+from pincite.core.settings import Settings
+from pincite.update import ingest_files
+from pincite.vectorise import embed_index
+
+SECTIONS = [
+    ("1 Pumps", "A pump shall stop when the tank is full."),
+    ("2 Tanks", "A tank shall have a lid. Inspect the tank each year."),
+    ("3 Lids", "A lid shall close tightly."),
+    ("4 Wages", "Salaries are paid monthly."),
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    home: Path = tmp_path_factory.mktemp("why")
+    text = "# Rules\n\n" + "".join(f"## {name}\n\n{words}\n\n" for name, words in SECTIONS)
+    (home / "rules.md").write_text(text)
+    list(ingest_files([(home / "rules.md", "rules.md")], home / "index"))
+    list(embed_index(home / "index", Settings()))
+    with Index.open(home / "index") as opened:
+        yield opened
+
+
+def test_a_hit_is_found_at_its_rank(index: Index) -> None:
+    found = index.search("inspect the tank", 2)
+    (way,) = index.why_not("inspect the tank", found.passages[0].place.locator, 2)
+    assert way.lost_at == ""
+    assert way.stages[-1].rank == 1
+    assert [view.stage for view in way.stages] == ["lexical", "dense", "hybrid", "place", "spread"]
+
+
+def test_a_lost_place_says_where_and_by_how_much(index: Index) -> None:
+    (way,) = index.why_not("inspect the tank", "4", 1)
+    assert way.lost_at == "hybrid"
+    view = next(view for view in way.stages if view.stage == "hybrid")
+    assert view.rank is not None and view.rank > 1
+    assert view.score is not None and view.needed is not None and view.score < view.needed
+    assert f"rank {view.rank}" in way.reason
+    words = next(view for view in way.stages if view.stage == "lexical")
+    assert words.rank is None
+
+
+def test_parts_add_up_and_times_are_told(index: Index) -> None:
+    result = index.search("when is a tank inspected", 4)
+    assert {"lexical", "dense", "place", "spread"} <= set(result.seconds)
+    for hit in result.ranking.hits:
+        assert sum(hit.features.values()) == pytest.approx(hit.score, abs=1e-9)
+        assert set(hit.raw) == {"lexical", "dense"}
