@@ -145,6 +145,8 @@ class Paragraphs:
     def _crosses(self, before: Paragraph, kind: ParagraphKind, line: Line) -> bool:
         """Return whether a paragraph goes on in the next column or on the next page."""
         last = before.lines[-1]
+        if kind == before.kind == "table":
+            return line.continues
         if before.kind != kind or kind in ("table", "heading", "contents", "footnote"):
             return False
         if kind == "code":
