@@ -65,6 +65,9 @@ HARMLESS: dict[str, Callable[[Pdf], Pdf]] = {
     "a box beside it": lambda pdf: pdf.text(72, 200, "Size and load").draw(
         "0 g 60 610 240 30 re f"
     ),
+    "painted again on the box": lambda pdf: (
+        pdf.text(72, 200, "Size and load").draw(f"0.8 g {BOX} re f").text(72, 200, "Size and load")
+    ),
     "a box over half a word": lambda pdf: pdf.text(72, 200, "Size and load").draw(
         "1 g 75 580 8 40 re f"
     ),

@@ -177,20 +177,23 @@ def _notes(page: pdfium.PdfPage, frame: Frame) -> Iterator[Box]:
 
 
 def without_effect(
-    page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen], texts: Texts
+    page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen], texts: Texts, read: Characters
 ) -> list[Unseen]:
     """Return the words that can be taken away and the page looks the same."""
     area = _area(entries, frame)
     if area is None:
         return list(entries)
     before = _paint(page, frame, area)
+    copies = _copies(read, texts)
     hidden: list[Unseen] = []
     covered = [entry for entry in entries if entry.why == "covered"]
     others = [entry for entry in entries if entry.why != "covered"]
     # Apart, for words that stand on a cover must not speak for those below it.
     for group in (covered, others):
         if group:
-            after = _painted_without(page, group, texts, lambda: _paint(page, frame, area))
+            own = {entry.source for entry in group}
+            gone = [texts[source].handle for source in own if source in texts] + copies
+            after = _painted_without(gone, lambda: _paint(page, frame, area))
             change = np.abs(before.pixels - after.pixels).max(axis=2)
             hidden += [entry for entry in group if not before.shows(entry, change)]
     return hidden
@@ -232,10 +235,17 @@ def _paint(page: pdfium.PdfPage, frame: Frame, area: Box) -> _Painting:
     return _Painting(pixels, left, top, scale)
 
 
-def _painted_without(
-    page: pdfium.PdfPage, group: Sequence[Unseen], texts: Texts, paint: Callable[[], _Painting]
-) -> _Painting:
-    handles = [texts[source].handle for source in {e.source for e in group} if source in texts]
+def _copies(read: Characters, texts: Texts) -> list[object]:
+    """Return the text objects that gave no words.
+
+    Of words that are painted twice at one place pdfium tells the first only, even where that one
+    is covered and the second is what readers see: without its copies gone, it would seem hidden.
+    """
+    told = {*read.sources, *(entry.source for entry in read.unseen)}
+    return [text.handle for address, text in texts.items() if address not in told]
+
+
+def _painted_without(handles: Sequence[object], paint: Callable[[], _Painting]) -> _Painting:
     for handle in handles:
         c.FPDFPageObj_SetIsActive(handle, False)
     try:

@@ -31,7 +31,7 @@ def visible_words(
     doubtful += (entry for entry in read.unseen if entry.why == "white")
     unseen = [entry for entry in read.unseen if entry.why != "white"]
     if doubtful:
-        unseen += without_effect(page, frame, doubtful, texts)
+        unseen += without_effect(page, frame, doubtful, texts, read)
     is_scan = False
     letters = sum(len(word.text) for word in read.words)
     if letters < _FEW_CHARACTERS or any(e.why in ("invisible", "covered") for e in unseen):
