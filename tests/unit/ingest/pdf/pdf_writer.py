@@ -18,6 +18,7 @@ class Pdf:
     labels: str = ""  # the value of /PageLabels
     pages: list[list[str]] = field(default_factory=list)
     bookmarks: list[tuple[str, int, int, float]] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)  # their content
 
     def page(self) -> Pdf:
         """Begin a page."""
@@ -52,6 +53,11 @@ class Pdf:
         """Put a grey picture of one pixel at a place."""
         return self.draw(f"{width} 0 0 {height} {x} {self.height - y - height} cm /Im0 Do")
 
+    def form(self, words: str, x: float, y: float) -> Pdf:
+        """Write words inside a form of its own, moved and scaled to its place."""
+        self.forms.append(f"BT /F0 5 Tf ({words}) Tj ET")
+        return self.draw(f"2 0 0 2 {x} {self.height - y} cm /Fm{len(self.forms) - 1} Do")
+
     def bookmark(self, title: str, level: int = 1, y: float = 0) -> Pdf:
         """Let a bookmark lead to the current page."""
         self.bookmarks.append((title, level, len(self.pages) - 1, self.height - y))
@@ -59,24 +65,33 @@ class Pdf:
 
     def bytes(self) -> bytes:
         """Return the file."""
-        first_page = 10
+        first_form = 10
+        first_page = first_form + len(self.forms)
         first_mark = first_page + 2 * len(self.pages)
         kids = " ".join(f"{first_page + 2 * n} 0 R" for n in range(len(self.pages)))
         fonts = " ".join(
             f"/F{n} << /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
             for n, name in enumerate(FONTS)
         )
+        forms = " ".join(f"/Fm{n} {first_form + n} 0 R" for n in range(len(self.forms)))
         outlines = "/Outlines 3 0 R" if self.bookmarks else ""
         labels = f"/PageLabels {self.labels}" if self.labels else ""
         objects = {
             1: f"<< /Type /Catalog /Pages 2 0 R {outlines} {labels} >>",
             2: f"<< /Type /Pages /Kids [{kids}] /Count {len(self.pages)} >>",
-            4: f"<< /Font << {fonts} >> /XObject << /Im0 5 0 R >> /ExtGState << /G0 6 0 R >> >>",
+            4: f"<< /Font << {fonts} >> /XObject << /Im0 5 0 R {forms} >> "
+            "/ExtGState << /G0 6 0 R /G1 8 0 R >> >>",
             5: "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 "
             "/ColorSpace /DeviceGray /Length 1 >>\nstream\n\x80\nendstream",
             6: "<< /ca 0 /CA 0 >>",
             7: f"<< /Title ({self.title}) >>",
+            8: "<< /ca 0.5 >>",
         }
+        for n, content in enumerate(self.forms):
+            objects[first_form + n] = (
+                "<< /Type /XObject /Subtype /Form /BBox [0 -9 600 9] /Resources 4 0 R "
+                f"/Length {len(content)} >>\nstream\n{content}\nendstream"
+            )
         for n, operators in enumerate(self.pages):
             content = "\n".join(operators)
             size = len(content.encode("latin-1"))

@@ -34,7 +34,8 @@ class Unseen(NamedTuple):
 
     word: Word
     why: Hidden
-    position: int  # among the words: where it would stand
+    position: int  # among the words: where it would stand, or stands
+    source: int = 0  # the address of its text object
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Characters:
     """The words of a page in the order of its content, and what was left out."""
 
     words: list[Word]
+    sources: list[int]  # the address of each word's text object
     unseen: list[Unseen]
     left_out: int  # characters beyond the limit
 
@@ -84,7 +86,7 @@ def words_of(textpage: pdfium.PdfTextPage, frame: Frame) -> Characters:
     reader = _Reader(raw, frame)
     for match in _WORD.finditer(_text(raw, kept)):
         reader.add(match.group(), match.start())
-    return Characters(reader.words, reader.unseen, count - kept)
+    return Characters(reader.words, reader.sources, reader.unseen, count - kept)
 
 
 def _text(raw: object, count: int) -> str:
@@ -107,6 +109,7 @@ class _Reader:
 
     def __init__(self, raw: object, frame: Frame) -> None:
         self.words: list[Word] = []
+        self.sources: list[int] = []
         self.unseen: list[Unseen] = []
         self._raw = raw
         self._frame = frame
@@ -192,9 +195,10 @@ class _Reader:
         )
         if is_inside and not style.hidden:
             self.words.append(word)
+            self.sources.append(style.source)
         else:
             why = style.hidden if is_inside else "off page"
-            self.unseen.append(Unseen(word, why, len(self.words)))
+            self.unseen.append(Unseen(word, why, len(self.words), style.source))
 
 
 def _sorted(x0: float, y0: float, x1: float, y1: float) -> Span:

@@ -64,6 +64,8 @@ class Line:
     marked: bool = False  # begins with a raised mark, as footnotes do
     turned: bool = False  # runs sideways on the page
     table: FoundTable | None = None
+    continues: bool = False  # a table that goes on with the one of the page before
+    repeated: int = 0  # rows of that one's head, printed again
     heading: int = 0  # the level of the heading it belongs to
     heading_group: int = 0  # lines of one heading have the same
     gap: float = 0.0  # the widest between two words, in sizes

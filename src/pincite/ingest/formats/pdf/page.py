@@ -39,3 +39,4 @@ class FoundTable:
     y1: float
     rows: Sequence[Sequence[str]]
     header_rows: int = 1
+    columns: Sequence[tuple[float, float]] = ()  # left and right; none where they do not matter

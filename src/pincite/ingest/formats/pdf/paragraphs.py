@@ -101,7 +101,7 @@ class Paragraphs:
             if kind == "code" and open_one.kind == "text" and self._is_inline(open_one, line):
                 kind = "text"
             goes_on = kind == open_one.kind and self._goes_on(open_one, line, after)
-            if open_one.kind == "footnote" and kind == "text" and line.size < self._small:
+            if open_one.kind == "footnote" and kind == "text" and line.size < self.small:
                 goes_on, kind = self._goes_on(open_one, line, after), "footnote"
         else:
             open_one = self._unfinished()
@@ -112,7 +112,8 @@ class Paragraphs:
             self.found.append(Paragraph(kind, [line], line.heading))
 
     @property
-    def _small(self) -> float:
+    def small(self) -> float:
+        """The size below which type is that of footnotes."""
         return _SMALL * self._usual.body
 
     def _kind(self, line: Line, *, is_contents: bool) -> ParagraphKind:
@@ -124,7 +125,7 @@ class Paragraphs:
             return "contents"
         if line.mono and not BULLET.match(line.text):
             return "code"
-        if line.marked and line.size < self._small and line.box[1] > 0.3:
+        if line.marked and line.size < self.small and line.box[1] > 0.3:
             return "footnote"
         return "text"
 
@@ -145,6 +146,8 @@ class Paragraphs:
     def _crosses(self, before: Paragraph, kind: ParagraphKind, line: Line) -> bool:
         """Return whether a paragraph goes on in the next column or on the next page."""
         last = before.lines[-1]
+        if kind == before.kind == "table":
+            return line.continues
         if before.kind != kind or kind in ("table", "heading", "contents", "footnote"):
             return False
         if kind == "code":
@@ -186,7 +189,7 @@ class Paragraphs:
             is_short or not is_level or _LIST_GOES_ON.search(last.text[-20:]) is not None
         ):
             return True
-        if is_short or (line.marked and line.size < self._small):
+        if is_short or (line.marked and line.size < self.small):
             return True
         is_first = len(paragraph.lines) == 1
         if is_level:

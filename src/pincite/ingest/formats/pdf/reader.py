@@ -12,6 +12,8 @@ from pincite.core.errors import SourceError
 from pincite.ingest.formats.canonical import TITLE_CHARS, titled
 from pincite.ingest.formats.pdf.characters import MOST_CHARACTERS, Frame, frame_of, words_of
 from pincite.ingest.formats.pdf.contents import contents_span
+from pincite.ingest.formats.pdf.continued import mark_continued
+from pincite.ingest.formats.pdf.footnotes import settle_footnotes
 from pincite.ingest.formats.pdf.furniture import without_furniture
 from pincite.ingest.formats.pdf.headings import (
     Target,
@@ -166,6 +168,7 @@ def _paragraphs(read: _Read, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
     pages = read.pages = without_furniture(read.pages)
     mark_bookmarked(pages, _targets(bookmarks, read.frames))
     usual = measure(pages)
+    mark_continued(pages, usual.body)
     grouped = Paragraphs(usual)
     contents = range(0)
     for lines in pages:
@@ -173,7 +176,7 @@ def _paragraphs(read: _Read, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
         contents = contents_span(lines, goes_on=bool(contents))
         grouped.add_page(lines, contents)
     mark_typographic(grouped.found, usual, styles_of(pages))
-    return grouped.found
+    return settle_footnotes(grouped.found, grouped.small)
 
 
 def _targets(

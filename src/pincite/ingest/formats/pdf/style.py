@@ -10,7 +10,9 @@ from typing import Literal, NamedTuple
 
 import pypdfium2.raw as c
 
-Hidden = Literal["", "invisible", "transparent", "tiny", "off page", "white"]
+Hidden = Literal[
+    "", "invisible", "transparent", "tiny", "off page", "white", "covered", "same colour"
+]
 
 _SMALLEST = 2.0  # points; smaller type is not for readers
 _WHITE = 245  # of 255 in all three colours
@@ -24,6 +26,11 @@ _FILLS, _STROKES = {0, 2, 4, 6}, {1, 2, 5, 6}
 
 
 _address = ctypes.c_void_p.from_buffer
+
+
+def address_of(handle: object) -> int:
+    """Return where one of pdfium's objects lies in memory: the same object, the same number."""
+    return _address(handle).value or 0  # type: ignore[arg-type]
 
 
 class Face(NamedTuple):
@@ -42,6 +49,7 @@ class Style(NamedTuple):
     angle: int
     hidden: Hidden
     drop: float  # from the baseline down to the bottom of a character's box
+    source: int = 0  # the address of the text object
 
 
 class Styles:
@@ -50,16 +58,16 @@ class Styles:
     def __init__(self, textpage: object, rotation: int) -> None:
         self._textpage = textpage
         self._rotation = rotation
-        self._styles: dict[int | None, Style] = {}
-        self._faces: dict[int | None, Face] = {}
+        self._styles: dict[int, Style] = {}
+        self._faces: dict[int, Face] = {}
 
     def at(self, index: int) -> Style:
         """Return the style of a character. Those of one text object share font and baseline."""
         found = c.FPDFText_GetTextObject(self._textpage, index)
-        key = _address(found).value
+        key = address_of(found)
         style = self._styles.get(key)
         if style is None:
-            style = self._styles[key] = self._read(found, index)
+            style = self._styles[key] = self._read(found, index)._replace(source=key)
         return style
 
     def _read(self, found: object, index: int) -> Style:
@@ -101,7 +109,7 @@ class Styles:
         font = c.FPDFTextObj_GetFont(found)
         if not font:
             return Face(False, False, False)
-        key = _address(font).value
+        key = address_of(font)
         if key not in self._faces:
             self._faces[key] = _face_of(font)
         return self._faces[key]

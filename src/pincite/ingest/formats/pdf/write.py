@@ -10,7 +10,6 @@ from pincite.ingest.formats.grid import TableText, pipe_table
 from pincite.ingest.formats.pdf.contents import without_leader
 from pincite.ingest.formats.pdf.hyphens import Joiner
 from pincite.ingest.formats.pdf.lines import MARK, Line
-from pincite.ingest.formats.pdf.page import FoundTable
 from pincite.ingest.formats.pdf.paragraphs import BULLET, Paragraph
 from pincite.ingest.parsed import Box, Pages
 from pincite.ingest.tree import Block, BlockKind
@@ -18,6 +17,7 @@ from pincite.ingest.tree import Block, BlockKind
 _NUMBERED = re.compile(r"[0-9]{1,9}[.)] ")
 _MARKUP = re.compile(r"#{1,6} |[|>] ?|```")
 _FOOTNOTE_MARK = re.compile(rf"(?<=\w){MARK}+$")
+_HEAD_LINES = 2  # of a pipe table: the names and the rule below
 _LETTER_WIDTH = 0.55  # of the size, in typewriter faces
 
 
@@ -50,8 +50,8 @@ class Writer:
     def add(self, paragraph: Paragraph) -> None:
         """Write one paragraph as the block it is."""
         lines = paragraph.lines
-        if paragraph.kind == "table" and lines[0].table:
-            self._table(lines[0], lines[0].table)
+        if paragraph.kind == "table":
+            self._table(lines)
         elif paragraph.kind == "code":
             self._code(lines)
         elif paragraph.kind == "contents":
@@ -106,11 +106,23 @@ class Writer:
             self._put_line(line, without_leader(line.text))
         self._end("code", start)
 
-    def _table(self, line: Line, table: FoundTable) -> None:
-        rows = [list(row) for row in table.rows]
-        head = rows[: table.header_rows]
+    def _table(self, lines: Sequence[Line]) -> None:
+        """Write a table, which may go on over pages: each of them has a box for its rows."""
+        tables = [(line, line.table) for line in lines if line.table]
+        first = tables[0][1]
+        head = [list(row) for row in first.rows[: first.header_rows]]
+        bodies = [
+            [list(row) for row in table.rows[line.repeated if line.continues else len(head) :]]
+            for line, table in tables
+        ]
+        texts = pipe_table(TableText(head, [row for rows in bodies for row in rows])).split("\n")
         start = self._begin("table")
-        self._put_line(line, pipe_table(TableText(head, rows[table.header_rows :])))
+        done = 0
+        for (line, _), rows in zip(tables, bodies, strict=True):
+            end = done + len(rows) + (0 if done else _HEAD_LINES)
+            self._put("\n" if done else "")
+            self._put_line(line, "\n".join(texts[done:end]))
+            done = end
         self._end("table", start)
 
     def _begin(self, kind: BlockKind) -> int:

@@ -78,7 +78,7 @@ def box_of(table: SpannedTable) -> Box:
 
 def _turned_back(table: SpannedTable, angle: int) -> SpannedTable:
     x0, y0, x1, y1 = turn_box(box_of(table), angle)
-    return replace(table, x0=x0, y0=y0, x1=x1, y1=y1)
+    return replace(table, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
 
 
 def _holds(table: SpannedTable, word: Word) -> bool:

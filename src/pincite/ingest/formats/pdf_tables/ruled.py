@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.chart import has_scale
@@ -50,7 +51,8 @@ def ruled_table(grid: Grid, words: Sequence[Word], rules: Sequence[Rule]) -> Spa
     cells = trimmed(compact(found))
     if _is_sparse(grid, found) or not _is_table(cells):
         return None
-    return make_table(grid.box, cells, count_header_rows(cells))
+    table = make_table(grid.box, cells, count_header_rows(cells))
+    return replace(table, columns=tuple(pairwise(grid.xs)))
 
 
 def words_inside(grid: Grid, words: Sequence[Word]) -> list[Word]:

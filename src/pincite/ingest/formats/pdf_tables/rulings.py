@@ -4,73 +4,36 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from pincite.ingest.formats.pdf.characters import frame_of
+from pincite.ingest.formats.pdf.objects import (
+    Matrix,
+    matrix_of,
+    matrix_to,
+    painted_objects,
+    times,
+)
 from pincite.ingest.formats.pdf_tables.geometry import Rulings
 from pincite.ingest.formats.pdf_tables.pieces import Piece, Point, join_pieces
 
 # A page with more paths than this is a drawing or a map; reading on costs time for nothing.
 MAX_PATHS = 20_000
 MAX_SEGMENTS = 400  # of one path: longer ones are curves of a chart or a letter's outline
-MAX_DEPTH = 6  # of forms inside forms
-
-Matrix = tuple[float, float, float, float, float, float]
 
 
 def read_rulings(page: pypdfium2.PdfPage) -> Rulings:
     """The lines drawn on a page, as the page is seen."""
     frame = frame_of(page)
-    to_seen = _matrix(frame.place)
+    to_seen = matrix_to(frame.place)
     pieces: list[Piece] = []
-    for count, (handle, matrix) in enumerate(_paths(page)):
-        if count >= MAX_PATHS:
-            break
-        pieces.extend(_pieces(handle, _times(matrix, to_seen)))
+    paths = (found for found in painted_objects(page) if found.kind == pdfium.FPDF_PAGEOBJ_PATH)
+    for _, handle, outer in islice(paths, MAX_PATHS):
+        pieces.extend(_pieces(handle, times(times(matrix_of(handle), outer), to_seen)))
     return join_pieces(pieces, (frame.width, frame.height))
-
-
-def _matrix(place: Callable[[float, float], Point]) -> Matrix:
-    """The matrix of a mapping of points that only moves, turns and mirrors."""
-    (e, f), (ax, ay), (bx, by) = place(0.0, 0.0), place(1.0, 0.0), place(0.0, 1.0)
-    return (ax - e, ay - f, bx - e, by - f, e, f)
-
-
-def _times(a: Matrix, b: Matrix) -> Matrix:
-    return (
-        a[0] * b[0] + a[1] * b[2],
-        a[0] * b[1] + a[1] * b[3],
-        a[2] * b[0] + a[3] * b[2],
-        a[2] * b[1] + a[3] * b[3],
-        a[4] * b[0] + a[5] * b[2] + b[4],
-        a[4] * b[1] + a[5] * b[3] + b[5],
-    )
-
-
-def _matrix_of(handle: object) -> Matrix:
-    found = pdfium.FS_MATRIX()
-    pdfium.FPDFPageObj_GetMatrix(handle, found)
-    return (found.a, found.b, found.c, found.d, found.e, found.f)
-
-
-def _paths(page: pypdfium2.PdfPage) -> Iterator[tuple[object, Matrix]]:
-    """Path objects with their matrix, those inside form XObjects too."""
-    identity: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-    for number in range(pdfium.FPDFPage_CountObjects(page)):
-        yield from _paths_in(pdfium.FPDFPage_GetObject(page, number), identity, 0)
-
-
-def _paths_in(handle: object, outer: Matrix, depth: int) -> Iterator[tuple[object, Matrix]]:
-    kind = pdfium.FPDFPageObj_GetType(handle)
-    if kind == pdfium.FPDF_PAGEOBJ_PATH:
-        yield handle, _times(_matrix_of(handle), outer)
-    elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH:
-        inner = _times(_matrix_of(handle), outer)
-        for number in range(pdfium.FPDFFormObj_CountObjects(handle)):
-            yield from _paths_in(pdfium.FPDFFormObj_GetObject(handle, number), inner, depth + 1)
 
 
 def _pieces(handle: object, matrix: Matrix) -> Iterator[Piece]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.assemble import assemble
@@ -44,4 +45,4 @@ def _table(
     if is_contents(placed, entries) or not is_table(placed, columns, rules):
         return None
     cells, header_rows = assemble(placed, columns, inside)
-    return make_table(box, cells, header_rows)
+    return replace(make_table(box, cells, header_rows), columns=tuple(columns))

@@ -1,0 +1,201 @@
+"""PDF reading beside other readers: pages per CPU-second and words found, one run.
+
+    python bench/pdf.py [--data DIR] [--folder pdf/manuals] [--most-pages N]
+                        [--docling-python PATH] [--json FILE]
+
+Each reader has its own process, which reads every document once; the processor time of that
+process and its threads counts, without the time to import. Pincite reads with tables, headings
+and boxes; pypdf gives text; pdfplumber gives text, and in a second run text and tables. Word
+recall is the share of the words of pdfium's raw text, with their number, that a reader's text has:
+running heads and hidden text, which Pincite leaves out on purpose, count as missing. A reader that
+is not installed or fails is named with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pypdfium2
+
+FOLDERS = ("pdf/manuals", "pdf/government")
+SECONDS = 900  # for one reader
+_WORD = re.compile(r"\w+")
+
+# Runs in the reader's process: paths on standard input, one JSON line with the texts' file.
+PROLOGUE = """
+import json, logging, os, sys, time, warnings
+warnings.simplefilter("ignore"); logging.disable(logging.CRITICAL)
+def run(name, version, text_of):
+    start, texts, failed = time.process_time(), {}, {}
+    for path in sys.stdin.read().split("\\n"):
+        try:
+            texts[path] = text_of(path)
+        except Exception as error:
+            failed[path] = f"{type(error).__name__}: {error}"[:200]
+    seconds = time.process_time() - start
+    with open(sys.argv[1], "w") as out:
+        json.dump({"version": version, "seconds": seconds, "texts": texts, "failed": failed}, out)
+"""
+READERS = {
+    "pincite": """
+import pincite
+from pathlib import Path
+from pincite.ingest.formats.pdf import read
+run("pincite", pincite.__version__, lambda path: read(Path(path).read_bytes(), path).text)
+""",
+    "pypdf": """
+import pypdf
+run("pypdf", pypdf.__version__,
+    lambda path: "\\n".join(page.extract_text() for page in pypdf.PdfReader(path).pages))
+""",
+    "pdfplumber": """
+import pdfplumber
+def text_of(path):
+    with pdfplumber.open(path) as document:
+        texts = []
+        for page in document.pages:
+            texts.append(page.extract_text() or "")
+            page.close()
+        return "\\n".join(texts)
+run("pdfplumber", pdfplumber.__version__, text_of)
+""",
+    "pdfplumber, tables": """
+import pdfplumber
+def text_of(path):
+    with pdfplumber.open(path) as document:
+        texts = []
+        for page in document.pages:
+            texts.append(page.extract_text() or "")
+            page.extract_tables()
+            page.close()
+        return "\\n".join(texts)
+run("pdfplumber", pdfplumber.__version__, text_of)
+""",
+    "docling": """
+import importlib.metadata
+from docling.document_converter import DocumentConverter
+converter = DocumentConverter()
+def text_of(path):
+    return converter.convert(path).document.export_to_markdown()
+run("docling", importlib.metadata.version("docling"), text_of)
+""",
+}
+
+
+def chosen(data: Path, folders: tuple[str, ...], most: int) -> dict[str, int]:
+    """The documents that pdfium opens, with their pages; longer ones than `most` are left out."""
+    found: dict[str, int] = {}
+    for path in sorted(path for folder in folders for path in (data / folder).rglob("*.pdf")):
+        try:
+            document = pypdfium2.PdfDocument(path)
+        except pypdfium2.PdfiumError:
+            continue
+        if len(document) <= most:
+            found[str(path)] = len(document)
+        document.close()
+    return found
+
+
+def words_of(text: str) -> Counter[str]:
+    # Words broken at the end of a line are joined by some readers: letters alone are compared.
+    return Counter(_WORD.findall(text.casefold()))
+
+
+def raw_words(path: str) -> Counter[str]:
+    document = pypdfium2.PdfDocument(path)
+    try:
+        pages = (page.get_textpage().get_text_bounded() for page in document)
+        return words_of("\n".join(pages))
+    finally:
+        document.close()
+
+
+def read_all(name: str, python: str, paths: list[str]) -> dict[str, object]:
+    """What a reader made of the documents, or why it could not be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "answer.json"
+        try:
+            done = subprocess.run(
+                [python, "-c", PROLOGUE + READERS[name], str(answer)],
+                input="\n".join(paths),
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+        except subprocess.TimeoutExpired:
+            return {"why": f"not done after {SECONDS} seconds"}
+        if done.returncode:
+            return {"why": (done.stderr.strip().splitlines() or ["no reason given"])[-1]}
+        found: dict[str, object] = json.loads(answer.read_text())
+        return found
+
+
+def figures(
+    name: str, found: dict[str, object], pages: dict[str, int], raw: dict[str, Counter[str]]
+) -> dict[str, object]:
+    """One line of the report."""
+    if "why" in found:
+        return {"reader": name, "why": found["why"]}
+    texts, failed = found["texts"], found["failed"]
+    assert isinstance(texts, dict) and isinstance(failed, dict)
+    if not texts:
+        return {"reader": name, "why": next(iter(failed.values()), "no documents")}
+    seconds = found["seconds"]
+    assert isinstance(seconds, float)
+    done = sum(pages[path] for path in texts)
+    right = sum((raw[path] & words_of(text)).total() for path, text in texts.items())
+    return {
+        "reader": name,
+        "version": found["version"],
+        "documents": len(texts),
+        "failed": len(failed),
+        "pages": done,
+        "cpu_seconds": round(seconds, 2),
+        "pages_per_cpu_second": round(done / seconds, 1),
+        "word_recall": round(right / max(1, sum(raw[path].total() for path in texts)), 4),
+    }
+
+
+def show(line: dict[str, object]) -> None:
+    if "why" in line:
+        print(f"{line['reader']:20} not measured: {line['why']}", flush=True)
+        return
+    print(
+        f"{line['reader']:20} {line['version']:10} {line['documents']:3} documents "
+        f"({line['failed']} failed)  {line['pages']:5} pages  {line['cpu_seconds']:7} CPU s  "
+        f"{line['pages_per_cpu_second']:6} pages/CPU s  word recall {line['word_recall']:.3f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = os.environ.get("PINCITE_DATA", Path(__file__).parents[2] / "shared/data")
+    parser.add_argument("--data", type=Path, default=Path(default))
+    parser.add_argument("--folder", action="append", help=f"default: {', '.join(FOLDERS)}")
+    parser.add_argument("--most-pages", type=int, default=150, help="leave longer documents out")
+    parser.add_argument("--docling-python", default=sys.executable, help="one that has docling")
+    parser.add_argument("--json", type=Path, help="append the figures to this file")
+    options = parser.parse_args()
+    pages = chosen(options.data, tuple(options.folder or FOLDERS), options.most_pages)
+    raw = {path: raw_words(path) for path in pages}
+    for name in READERS:
+        python = options.docling_python if name == "docling" else sys.executable
+        line = figures(name, read_all(name, python, list(pages)), pages, raw)
+        show(line)
+        if options.json:
+            with options.json.open("a") as out:
+                out.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Words that something painted later may cover, or that may have the colour of their ground.
+
+Boxes and colours alone would call a page with a frame or a see-through marker suspicious, so what
+they point at is put to the proof: the page is painted with and without these words, and words that
+make no difference are hidden.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pypdfium2 as pdfium
+import pypdfium2.raw as c
+
+from pincite.ingest.formats.pdf.characters import Characters, Frame, Unseen
+from pincite.ingest.formats.pdf.objects import IDENTITY, Matrix, Painted, painted_objects
+from pincite.ingest.formats.pdf.style import address_of
+
+_MOST_OBJECTS = 50_000
+_CELLS = 240  # of the grid over the page, each way: 2.5 points by 3.3 on a letter
+_SMALLEST = 3.0  # points: lower and narrower shapes cover no word
+_OPAQUE = 224  # of 255: through less, black words can be read
+_DIFFERENCE = 12  # of 255 in one colour, at the point that changes most
+_MOST_PIXELS = 4_000_000
+_COVERING_NOTES = {
+    c.FPDF_ANNOT_FREETEXT,
+    c.FPDF_ANNOT_SQUARE,
+    c.FPDF_ANNOT_CIRCLE,
+    c.FPDF_ANNOT_POLYGON,
+    c.FPDF_ANNOT_STAMP,
+}
+_PICTURES = {c.FPDF_PAGEOBJ_IMAGE, c.FPDF_PAGEOBJ_SHADING}
+
+Colour = tuple[int, int, int, int]
+Box = tuple[float, float, float, float]
+Pixels = npt.NDArray[np.int16]
+
+
+class Cover(NamedTuple):
+    """Something that fills an area of the page."""
+
+    order: int  # when it is painted
+    colour: Colour | None  # None: a picture, or more than one colour
+    box: Box  # as seen
+    is_picture: bool = False
+
+
+class Text(NamedTuple):
+    """A text object: when it is painted, and pdfium's handle."""
+
+    order: int
+    handle: object
+
+
+Texts = Mapping[int, Text]  # by the object's address
+
+
+def survey(page: pdfium.PdfPage, frame: Frame) -> tuple[list[Cover], Texts]:
+    """Return the covers of a page from the lowest to the uppermost, and its text objects."""
+    covers: list[Cover] = []
+    texts: dict[int, Text] = {}
+    for order, found in enumerate(painted_objects(page)):
+        if order >= _MOST_OBJECTS:
+            break
+        if found.kind == c.FPDF_PAGEOBJ_TEXT:
+            texts[address_of(found.handle)] = Text(order, found.handle)
+        elif cover := _cover(found, order, frame):
+            covers.append(cover)
+    covers += (Cover(_MOST_OBJECTS, None, box) for box in _notes(page, frame))
+    return covers, texts
+
+
+def suspects(read: Characters, covers: Sequence[Cover], texts: Texts, frame: Frame) -> list[Unseen]:
+    """Return the words that a cover may hide or whose ground may have their colour."""
+    if not covers:
+        return []
+    uppermost = _uppermost(covers, frame)
+    found: list[Unseen] = []
+    for position, (word, source) in enumerate(zip(read.words, read.sources, strict=True)):
+        column = _cell((word.x0 + word.x1) / 2, frame.width)
+        row = _cell((word.y0 + word.y1) / 2, frame.height)
+        number = uppermost[row, column]
+        text = texts.get(source)
+        if number < 0 or text is None:
+            continue
+        cover = covers[number]
+        if cover.order > text.order:
+            found.append(Unseen(word, "covered", position, source))
+        elif cover.colour is None or _is_near(cover.colour, _fill(text.handle)):
+            found.append(Unseen(word, "same colour", position, source))
+    return found
+
+
+def _cell(at: float, size: float) -> int:
+    return min(max(int(_CELLS * at / size), 0), _CELLS - 1)
+
+
+def _uppermost(covers: Sequence[Cover], frame: Frame) -> npt.NDArray[np.int32]:
+    """Return the number of the uppermost cover for each cell of the page, -1 for bare paper."""
+    grid = np.full((_CELLS, _CELLS), -1, dtype=np.int32)
+    for number, cover in enumerate(covers):
+        x0, y0, x1, y1 = cover.box
+        rows = slice(_cell(y0, frame.height), _cell(y1, frame.height) + 1)
+        grid[rows, _cell(x0, frame.width) : _cell(x1, frame.width) + 1] = number
+    return grid
+
+
+def _is_near(one: Colour, other: Colour | None) -> bool:
+    return (
+        other is None or max(abs(a - b) for a, b in zip(one, other, strict=True)) < 2 * _DIFFERENCE
+    )
+
+
+def _cover(found: Painted, order: int, frame: Frame) -> Cover | None:
+    if found.kind not in _PICTURES and found.kind != c.FPDF_PAGEOBJ_PATH:
+        return None
+    box = _seen_box(found.handle, found.outer, frame)
+    if box is None or min(box[2] - box[0], box[3] - box[1]) < _SMALLEST:
+        return None
+    if found.kind in _PICTURES:
+        return Cover(order, None, box, found.kind == c.FPDF_PAGEOBJ_IMAGE)
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    c.FPDFPath_GetDrawMode(found.handle, fill, stroke)
+    if not fill.value:
+        return Cover(order, None, box) if stroke.value and _is_thick(found.handle) else None
+    colour = _fill(found.handle)
+    return None if colour and colour[3] < _OPAQUE else Cover(order, colour, box)
+
+
+def _is_thick(handle: object) -> bool:
+    width = ctypes.c_float()
+    return bool(c.FPDFPageObj_GetStrokeWidth(handle, width)) and width.value >= _SMALLEST
+
+
+def _fill(handle: object) -> Colour | None:
+    """Return an object's colour, None where it is a pattern."""
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    if not c.FPDFPageObj_GetFillColor(handle, red, green, blue, alpha):
+        return None
+    return red.value, green.value, blue.value, alpha.value
+
+
+def _seen_box(handle: object, outer: Matrix, frame: Frame) -> Box | None:
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    if not c.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+        return None
+    corners = [(x.value, y.value) for x in (left, right) for y in (bottom, top)]
+    if outer != IDENTITY:
+        a, b, d, e, x0, y0 = outer
+        corners = [(a * x + d * y + x0, b * x + e * y + y0) for x, y in corners]
+    return _on_page(corners, frame)
+
+
+def _on_page(corners: Sequence[tuple[float, float]], frame: Frame) -> Box:
+    places = [frame.place(x, y) for x, y in corners]
+    xs = [min(max(x, 0.0), frame.width) for x, _ in places]
+    ys = [min(max(y, 0.0), frame.height) for _, y in places]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _notes(page: pdfium.PdfPage, frame: Frame) -> Iterator[Box]:
+    """The boxes of annotations that may cover text."""
+    rectangle = c.FS_RECTF()
+    for number in range(min(c.FPDFPage_GetAnnotCount(page.raw), _MOST_OBJECTS)):
+        note = c.FPDFPage_GetAnnot(page.raw, number)
+        if not note:
+            continue
+        if c.FPDFAnnot_GetSubtype(note) in _COVERING_NOTES and c.FPDFAnnot_GetRect(note, rectangle):
+            yield _on_page(
+                [(rectangle.left, rectangle.top), (rectangle.right, rectangle.bottom)], frame
+            )
+        c.FPDFPage_CloseAnnot(note)
+
+
+def without_effect(
+    page: pdfium.PdfPage, frame: Frame, entries: Sequence[Unseen], texts: Texts, read: Characters
+) -> list[Unseen]:
+    """Return the words that can be taken away and the page looks the same."""
+    area = _area(entries, frame)
+    if area is None:
+        return list(entries)
+    before = _paint(page, frame, area)
+    copies = _copies(read, texts)
+    hidden: list[Unseen] = []
+    covered = [entry for entry in entries if entry.why == "covered"]
+    others = [entry for entry in entries if entry.why != "covered"]
+    # Apart, for words that stand on a cover must not speak for those below it.
+    for group in (covered, others):
+        if group:
+            own = {entry.source for entry in group}
+            gone = [texts[source].handle for source in own if source in texts] + copies
+            after = _painted_without(gone, lambda: _paint(page, frame, area))
+            change = np.abs(before.pixels - after.pixels).max(axis=2)
+            hidden += [entry for entry in group if not before.shows(entry, change)]
+    return hidden
+
+
+class _Painting(NamedTuple):
+    pixels: Pixels
+    left: float
+    top: float
+    scale: float
+
+    def shows(self, entry: Unseen, change: Pixels) -> bool:
+        """Return whether something changes where the word stands."""
+        x0, y0, x1, y1 = entry.word[1:5]
+        rows = _pixels(y0 - self.top, y1 - self.top, self.scale)
+        columns = _pixels(x0 - self.left, x1 - self.left, self.scale)
+        return int(change[rows, columns].max(initial=0)) >= _DIFFERENCE
+
+
+def _pixels(start: float, end: float, scale: float) -> slice:
+    return slice(max(0, int(start * scale)), max(0, int(end * scale) + 1))
+
+
+def _area(entries: Sequence[Unseen], frame: Frame) -> Box | None:
+    words = [entry.word for entry in entries]
+    left, top = max(0.0, min(w.x0 for w in words)), max(0.0, min(w.y0 for w in words))
+    right = min(frame.width, max(w.x1 for w in words))
+    bottom = min(frame.height, max(w.y1 for w in words))
+    return (left, top, right, bottom) if right - left >= 1 and bottom - top >= 1 else None
+
+
+def _paint(page: pdfium.PdfPage, frame: Frame, area: Box) -> _Painting:
+    left, top, right, bottom = area
+    scale = min(1.5, (_MOST_PIXELS / ((right - left) * (bottom - top))) ** 0.5)
+    crop = (left, frame.height - bottom, frame.width - right, top)
+    bitmap = page.render(scale=scale, crop=crop, may_draw_forms=False)
+    pixels = bitmap.to_numpy()[:, :, :3].astype(np.int16)
+    bitmap.close()
+    return _Painting(pixels, left, top, scale)
+
+
+def _copies(read: Characters, texts: Texts) -> list[object]:
+    """Return the text objects that gave no words.
+
+    Of words that are painted twice at one place pdfium tells the first only, even where that one
+    is covered and the second is what readers see: without its copies gone, it would seem hidden.
+    """
+    told = {*read.sources, *(entry.source for entry in read.unseen)}
+    return [text.handle for address, text in texts.items() if address not in told]
+
+
+def _painted_without(handles: Sequence[object], paint: Callable[[], _Painting]) -> _Painting:
+    for handle in handles:
+        c.FPDFPageObj_SetIsActive(handle, False)
+    try:
+        return paint()
+    finally:
+        for handle in handles:
+            c.FPDFPageObj_SetIsActive(handle, True)
