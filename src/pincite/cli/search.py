@@ -32,6 +32,7 @@ REASONS = {
     "pairs": "phrases",
     "window": "close together",
     "meaning": "meaning",
+    "identifier": "has the identifier",
     "spread": "section seen before",
 }
 

@@ -11,6 +11,7 @@ from pincite.core.trace import stage
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.vectors import NO_VECTOR
 from pincite.retrieve.fusion import fused
+from pincite.retrieve.lexical import LexicalRun
 from pincite.retrieve.rows import Rows, RowScorer
 from pincite.store.array_files import Array
 
@@ -52,23 +53,25 @@ class Hybrid:
                 run = part.begin(query)
                 best.append(run.best(max(k, self.depth)))
             runs.append(run)
-        found = np.unique(np.concatenate(best))
+        named = runs[0].identified() if isinstance(runs[0], LexicalRun) else best[0][:0]
+        found = np.unique(np.concatenate([*best, named]))
         raw = [run.parts(found) for run in runs]
         scores = np.stack([columns.sum(axis=1) for columns in raw], axis=1)
         scores[scores == NO_VECTOR] = np.nan
         shares = fused(self.method, scores, [w for _, w in self.parts], self.floors)
-        winners = self.rows.best(np.arange(len(found)), shares.sum(axis=1), k, names=found)
+        total = shares.sum(axis=1)
+        # What has the query's very identifier cannot lose to a paraphrase.
+        floor = np.where(np.isin(found, named), total.max(initial=0.0), 0.0)
+        winners = self.rows.best(np.arange(len(found)), total + floor, k, names=found)
         ids = self.rows.ids(found[winners]).tolist()
-        return Ranking(
-            query,
-            tuple(
-                self._hit(chunk_id.decode(), [columns[row] for columns in raw], shares[row])
-                for chunk_id, row in zip(ids, winners.tolist(), strict=True)
-            ),
+        hits = (
+            self._hit(chunk_id.decode(), [columns[row] for columns in raw], shares[row], floor[row])
+            for chunk_id, row in zip(ids, winners.tolist(), strict=True)
         )
+        return Ranking(query, tuple(hits))
 
-    def _hit(self, chunk_id: str, raw: Sequence[Array], shares: Array) -> Hit:
-        features: dict[str, float] = {}
+    def _hit(self, chunk_id: str, raw: Sequence[Array], shares: Array, floor: float) -> Hit:
+        features: dict[str, float] = {"identifier": float(floor)} if floor else {}
         own: dict[str, float] = {}
         for (part, _), values, share in zip(self.parts, raw, shares.tolist(), strict=True):
             total = float(values.sum())

@@ -17,6 +17,8 @@ from pincite.store.array_files import Array
 MAX_TERMS = 1000
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
+# An identifier that more chunks have is a name for something, not for a place.
+MAX_IDENTIFIED = 20
 
 
 class Lexical:
@@ -93,6 +95,18 @@ class LexicalRun:
             found[:, 2] = np.where(self.near[at] == rows, self.windows[at], 0.0)
         return found
 
+    def identified(self) -> Array:
+        """Return the rows that have an identifier of the query: few, or it identifies nothing."""
+        found = []
+        for word, term in zip(self.query.words, self.query.terms, strict=True):
+            if not is_identifier(word) or not 0 < term.df <= MAX_IDENTIFIED:
+                continue
+            for number, (start, end) in enumerate(term.postings):
+                inner = self.owner.index.segments[number].term.rows[start:end]
+                inner = inner[self.totals[number][inner] > 0]  # neither dropped nor filtered
+                found.append(inner + self.owner.rows.offsets[number])
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
     def _by_columns(self, k: int) -> Array:
         """Return the best ``k`` rows by terms and pairs, in rising order."""
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
@@ -129,3 +143,14 @@ def hits_of(rows: Rows, found: Array, run: Run, names: tuple[str, ...]) -> list[
         Hit(chunk_id.decode(), sum(values), dict(zip(names, values, strict=True)))
         for chunk_id, values in zip(rows.ids(found).tolist(), parts.tolist(), strict=True)
     ]
+
+
+def is_identifier(term: str) -> bool:
+    """Return whether a term names one thing: it has letters and digits, or numbers in parts.
+
+    >>> [is_identifier(term) for term in ("rg-58", "gc200", "314.23(f)", "2.5", "1984", "wire")]
+    [True, True, True, False, False, False]
+    """
+    has_digit = any(character.isdigit() for character in term)
+    has_letter = any(character.isalpha() for character in term)
+    return has_digit and (has_letter or sum(not c.isalnum() for c in term) > 1)
