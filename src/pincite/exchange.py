@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pincite.core.errors import SourceError
-from pincite.core.settings import Settings, merged
+from pincite.core.settings import Settings
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.index.builder import IndexBuilder
 from pincite.store.files import explained
@@ -54,10 +54,13 @@ def import_index(folder: Path, index: Path) -> Iterator[str]:
     """Build an index from plain files and yield each document's id when it is in."""
     try:
         shape = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        settings = merged(Settings(), shape, origin=str(folder / "index.json"))
+        settings = Settings.from_shape(shape, origin=str(folder / "index.json"))
+        profile = str(shape.get("profile", {}).get("fingerprint", ""))
         with ExitStack() as stack:
             files = [stack.enter_context((folder / name).open(encoding="utf-8")) for name in FILES]
-            builder = stack.enter_context(IndexBuilder(index, settings, rebuild=True))
+            builder = stack.enter_context(
+                IndexBuilder(index, settings, rebuild=True, profile=profile)
+            )
             for loaded in _loaded(*files):
                 builder.put(loaded)
                 yield loaded.document.id
