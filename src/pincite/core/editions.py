@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -82,6 +83,20 @@ def when(edition: Edition) -> str:
     dates = (("from", edition.effective), ("until", edition.until))
     words = " ".join(f"{word} {day}" for word, day in dates if day)
     return f"{edition.doc_id} ({words or 'without a date'})"
+
+
+def earlier_editions(editions: Sequence[Edition]) -> dict[str, str]:
+    """Return for each document the edition of its work that came before, where both have dates."""
+    works: defaultdict[str, list[tuple[date, str]]] = defaultdict(list)
+    for each in editions:
+        if each.work and each.effective is not None:
+            works[each.work].append((each.effective, each.doc_id))
+    return {
+        later: earlier
+        for dated in works.values()
+        for (before, earlier), (after, later) in pairwise(sorted(dated))
+        if before < after
+    }
 
 
 def in_force(editions: Sequence[Edition], as_of: date) -> set[str]:
