@@ -347,3 +347,53 @@ def test_numbers_in_a_column_or_note_of_another_law_are_of_that_law() -> None:
     assert {("refers_outside", f"40 u.s.c. {number}") for number in ("3302", "3501(b)")} <= every
     inside = {target for relation, target in every if relation == "refers_to"}
     assert inside == {"1.2", "77", "55"}
+
+
+FRENCH = """# Règlement sur le port
+
+## PARTIE I Droits
+
+### 4. Droits
+
+(1) Les navires paient :
+
+(a) dix en mai;
+
+(b) vingt en juin :
+
+(i) en espèces,
+
+(ii) par lettre.
+
+(2) {}
+
+### 5. Feux
+
+Les navires sont éclairés la nuit et dans la brume.
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Selon l’alinéa (1)a), ils paient.", {"4(1)(a)"}),
+        ("Selon les alinéas (1)a) et b), ils paient.", {"4(1)(a)", "4(1)(b)"}),
+        ("Malgré le paragraphe (1), ils paient.", {"4(1)"}),
+        ("Selon le sous-alinéa (1)b)(i) ou (ii), ils paient.", {"4(1)(b)(i)", "4(1)(b)(ii)"}),
+        ("Selon les alinéas 4(1)a) à b), ils paient.", {"4(1)(a)", "4(1)(b)"}),
+        ("Pour l’application du présent article, ils paient.", {"4"}),
+        ("Pour l’application du présent paragraphe, ils paient.", {"4(2)"}),
+        ("La présente partie s’applique à tous les navires.", {"partie i"}),
+        ("Selon l’alinéa b) du paragraphe (1), ils paient.", {"4(1)(b)"}),
+        ("Selon le paragraphe (1) du présent article et l’article 5, ils paient.", {"4(1)", "5"}),
+        ("Selon le paragraphe 5(1) de la Loi, ils paient.", {"5(1) of the loi"}),
+        ("Selon l’alinéa 3a) du tableau, ils paient.", set()),
+        ("Selon le paragraphe (1) de cette norme, ils paient.", set()),
+        ("Selon l’article 5, 10 personnes et 2,5 m sont à bord.", {"5"}),
+        ("Abrogé, DORS/2020-130, art. 41.", {"dors/2020-130 article 41"}),
+        ("Les divisions a) du port et les dispositions prises.", set()),
+    ],
+)  # fmt: skip
+def test_french_references(words: str, expected: set[str]) -> None:
+    found = targets(FRENCH.format(words)).get("4(2)", set())
+    assert {target for _, target in found} == expected

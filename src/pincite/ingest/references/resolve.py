@@ -10,7 +10,8 @@ from typing import NamedTuple
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
 from pincite.ingest.references.citation_words import INNER, NAMED
-from pincite.ingest.references.citations import Citation, Cited
+from pincite.ingest.references.citations import Citation, Cited, citations
+from pincite.ingest.references.french import french_citations, is_french
 from pincite.ingest.references.laws import law_stretches
 from pincite.ingest.references.places import Places
 from pincite.ingest.structure.sequence import readings
@@ -47,6 +48,7 @@ class Resolver:
         self.text = text
         self.places = places
         self.title = title.casefold()
+        self.citations = french_citations if is_french(text) else citations
         self.laws = law_stretches(text, places.tables)
 
     def targets(self, citation: Citation, chunk: Chunk) -> list[Target]:
@@ -124,8 +126,10 @@ class Resolver:
         if citation.law and not ("CFR" in citation.law.replace(".", "") and "." in number):
             name = word if word in NAMED else ""
             return " ".join(f"{citation.law} {name} {number}".split())
-        if word == "table":
-            return self._table(citation, number, chunk)
+        if word in ("table", "tableau", "tabella"):
+            named = self._table(citation, number, chunk)
+            known = word == "table" or self.places.has(locator_key(named))
+            return named if known else f"{word} {number}"
         if word in NAMED:
             name = f"{word} {number}"
             is_section = word in ("article", "articolo") and not self.places.has(locator_key(name))
