@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from pincite.answer.passage import Passage, passages
+from pincite.core.editions import in_force, when
 from pincite.core.errors import StoreError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
@@ -87,19 +89,42 @@ class Index:
         """Return the bare ranking, for those who do not need snippets: measures and programs."""
         return self.pipeline.search(Query(text), k)
 
-    def show(self, locator: str, document: str | None = None) -> list[Chunk]:
-        """Return the places with this locator or heading; StoreError if there are none."""
-        found = [
+    def show(
+        self, locator: str, document: str | None = None, *, as_of: date | None = None
+    ) -> list[Chunk]:
+        """Return the places with this locator or heading; StoreError if there are none.
+
+        With a day, only places of documents that are in force on that day.
+        """
+        named = [
             chunk
             for chunk in self.snapshot.found_by([locator_key(locator)])
             if document is None or chunk.span.doc_id == document
         ]
+        valid = in_force(self.snapshot.editions(), as_of) if as_of else None
+        found = [chunk for chunk in named if valid is None or chunk.span.doc_id in valid]
+        if named and not found and as_of:
+            raise self._not_in_force(locator, named, as_of)
         # A piece stands for a part of a place of the same name, which is here as well.
         wholes = [chunk for chunk in found if chunk.kind not in ("text", "piece")] or found
         exact = [chunk for chunk in wholes if chunk.locator == locator.strip()]
         if not wholes:
             raise self._no_place(locator, document)
         return exact or wholes
+
+    def _not_in_force(self, locator: str, named: Sequence[Chunk], as_of: date) -> StoreError:
+        """Return the error for a place that only other editions have, with which."""
+        others = [self.snapshot.edition(d) for d in sorted({c.span.doc_id for c in named})]
+        works = {each.work for each in others}
+        editions = [each for each in self.snapshot.editions() if each.work in works]
+        valid = in_force(editions, as_of)
+        elsewhere = ", ".join(map(when, others))
+        current = ", ".join(when(each) for each in editions if each.doc_id in valid)
+        return StoreError(
+            f"no place {locator!r} in force on {as_of}; it is in {elsewhere}"
+            + (f", and the edition in force is {current}" if current else ""),
+            hint=f'try: pincite show "{locator}" --document {others[-1].doc_id}',
+        )
 
     def _no_place(self, locator: str, document: str | None) -> StoreError:
         """Return the error for a place that is not there, with where it is instead."""

@@ -17,6 +17,7 @@ from pincite.store.snapshot import Snapshot
 # A section with less than this and nothing below it says nothing; "[Reserved]" says why.
 SHORT_CHARS = 15
 _LABEL = re.compile(r"\([0-9A-Za-z]{1,6}\)$")
+_ALTERNATE = re.compile(r" Alternate [IVX]+(?:\(|$)")
 RELATIONS = ("refers_to", "exception_to")
 
 
@@ -93,7 +94,8 @@ def _holes(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
     """Yield holes in the numbering of items below one place."""
     siblings: dict[str, list[Chunk]] = defaultdict(list)
     for chunk in places:
-        if chunk.kind == "clause" and chunk.parent:
+        # An alternate of a clause has only the items that it changes.
+        if chunk.kind == "clause" and chunk.parent and not _ALTERNATE.search(chunk.locator):
             siblings[chunk.parent].append(chunk)
     for items in siblings.values():
         found = [_LABEL.search(chunk.locator) for chunk in items]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from pincite.core.types import Chunk
+from pincite.core.same_places import Place, places_of, same_places
 from pincite.store.snapshot import Snapshot
 
 
@@ -37,45 +37,46 @@ class Change:
 def diff(snapshot: Snapshot, old: str, new: str) -> list[Change]:
     """Return the changes from one document to another, in the order of the new one.
 
-    Places are the same if their locators are; a place whose words stand unchanged under another
-    locator has moved.
+    A place that is the same under another number has moved. Items that only moved with the place
+    above them are not told one by one.
     """
-    before, after = _own(snapshot, old), _own(snapshot, new)
+    before, after = (_places(snapshot, doc_id) for doc_id in (old, new))
+    pairs = same_places(before, after)
+    renamed = {first.chunk.locator: second.chunk.locator for first, second in pairs}
+    source = {second.chunk.locator: first for first, second in pairs}
     changes: list[Change] = []
-    gone = {name: place for name, place in before.items() if name not in after}
-    by_words = {_plain(words): name for name, (_, words) in gone.items() if len(words) > 40}
-    for name, (chunk, words) in after.items():
-        if name in before:
-            earlier = before[name][1]
-            if _plain(earlier) != _plain(words):
-                changes.append(Change("changed", name, chunk.title, earlier, words))
-            continue
-        source = by_words.pop(_plain(words), None)
-        if source is not None:
-            gone.pop(source)
-            changes.append(Change("moved", f"{source} → {name}", chunk.title, words, words))
+    for name, place in after.items():
+        earlier = source.get(name)
+        if earlier is None and name in before and name not in renamed:
+            earlier = before[name]  # one number, other words: to the reader it has changed
+            renamed[name] = name
+        if earlier is None:
+            changes.append(Change("added", name, place.chunk.title, "", place.words))
         else:
-            changes.append(Change("added", name, chunk.title, "", words))
-    removed = [Change("removed", n, chunk.title, words, "") for n, (chunk, words) in gone.items()]
+            changes += _compared(earlier, place, renamed)
+    removed = [
+        Change("removed", name, place.chunk.title, place.words, "")
+        for name, place in before.items()
+        if name not in renamed
+    ]
     return [*removed, *changes]
 
 
-def _own(snapshot: Snapshot, doc_id: str) -> dict[str, tuple[Chunk, str]]:
-    """Return every place of a document with its own words, by locator."""
-    document = snapshot.document(doc_id)
-    places: dict[str, tuple[Chunk, str]] = {}
-    for chunk in _places(snapshot.chunks(doc_id)):
-        words = document.text[chunk.span.start : chunk.own_end].strip()
-        if chunk.locator in places:  # text that goes on below a table belongs to its clause
-            first, earlier = places[chunk.locator]
-            places[chunk.locator] = (first, f"{earlier}\n{words}")
-        else:
-            places[chunk.locator] = (chunk, words)
-    return places
+def _compared(old: Place, new: Place, renamed: Mapping[str, str]) -> Iterator[Change]:
+    """Yield what became of a place, if anything did."""
+    was, name = old.chunk.locator, new.chunk.locator
+    if was == name:
+        if _plain(old.words) != _plain(new.words):
+            yield Change("changed", name, new.chunk.title, old.words, new.words)
+        return
+    above, suffix = renamed.get(old.parent, ""), was.removeprefix(old.parent)
+    has_followed = bool(above) and above != old.parent and name == above + suffix
+    if not has_followed or old.bag != new.bag:
+        yield Change("moved", f"{was} → {name}", new.chunk.title, old.words, new.words)
 
 
-def _places(chunks: Sequence[Chunk]) -> list[Chunk]:
-    return [chunk for chunk in chunks if chunk.kind not in ("piece", "document")]
+def _places(snapshot: Snapshot, doc_id: str) -> dict[str, Place]:
+    return places_of(snapshot.document(doc_id).text, snapshot.chunks(doc_id))
 
 
 def _plain(words: str) -> str:

@@ -3,7 +3,8 @@
     index.json        settings that shaped the index
     documents.jsonl   id, title, meta, text, findings, boxes: one document a line
     chunks.jsonl      enriched chunks: place, span, path, text and facts: one chunk a line
-    graph.jsonl       links: source, relation, target and their evidence: one link a line
+    graph.jsonl       links: source, relation, target and their evidence: one link a line; and which
+                      places are the same as those of the edition before ("same_as")
 
 Lines of one document stand together, in the same order in all files, so reading them back needs
 the memory of one document only.
@@ -19,14 +20,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TextIO
 
+from pincite.core.editions import earlier_editions
 from pincite.core.errors import SourceError
-from pincite.core.settings import Settings, merged
+from pincite.core.same_places import places_of, same_places
+from pincite.core.settings import Settings
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.index.builder import IndexBuilder
 from pincite.store.files import explained
 from pincite.store.snapshot import Snapshot
 
 FILES = ("documents.jsonl", "chunks.jsonl", "graph.jsonl")
+SAME_AS = "same_as"
 _PLAIN = [f.name for f in fields(Chunk) if f.name not in ("id", "span", "text", "path")]
 
 
@@ -39,6 +43,7 @@ def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
         documents, chunks, graph = (
             stack.enter_context((folder / name).open("w", encoding="utf-8")) for name in FILES
         )
+        earlier = earlier_editions(snapshot.editions())
         for segment in snapshot.segments:
             for entry in segment.entries():
                 loaded = entry.loaded
@@ -47,6 +52,9 @@ def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
                     _line(chunks, _chunk_record(chunk, loaded.facts.get(chunk.id)))
                 for link in loaded.links:
                     _line(graph, _link_record(link))
+                if before := earlier.get(loaded.document.id):
+                    for record in _same_as(snapshot, before, loaded):
+                        _line(graph, record)
                 yield loaded.document.id
 
 
@@ -54,10 +62,13 @@ def import_index(folder: Path, index: Path) -> Iterator[str]:
     """Build an index from plain files and yield each document's id when it is in."""
     try:
         shape = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        settings = merged(Settings(), shape, origin=str(folder / "index.json"))
+        settings = Settings.from_shape(shape, origin=str(folder / "index.json"))
+        profile = str(shape.get("profile", {}).get("fingerprint", ""))
         with ExitStack() as stack:
             files = [stack.enter_context((folder / name).open(encoding="utf-8")) for name in FILES]
-            builder = stack.enter_context(IndexBuilder(index, settings, rebuild=True))
+            builder = stack.enter_context(
+                IndexBuilder(index, settings, rebuild=True, profile=profile)
+            )
             for loaded in _loaded(*files):
                 builder.put(loaded)
                 yield loaded.document.id
@@ -106,6 +117,19 @@ def _link_record(link: Link) -> dict[str, Any]:
     }
 
 
+def _same_as(snapshot: Snapshot, before: str, loaded: Loaded) -> Iterator[dict[str, Any]]:
+    """Yield the edges from a document's places to the same ones of the edition before it.
+
+    They follow from both documents, so they are not read back: an index works them out again.
+    """
+    old = places_of(snapshot.document(before).text, snapshot.chunks(before))
+    new = places_of(loaded.document.text, loaded.chunks)
+    for was, place in same_places(old, new):
+        span = Span(loaded.document.id, place.chunk.span.start, place.chunk.own_end)
+        link = Link(place.chunk.id, SAME_AS, was.key, span)
+        yield {**_link_record(link), "target_document": before, "target_chunk": was.chunk.id}
+
+
 def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded]:
     """Yield the documents of the three files, each with its chunks and links."""
     chunk_groups = _grouped(chunks)
@@ -124,7 +148,7 @@ def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded
         yield Loaded(
             document,
             tuple(_chunk(each, document) for each in chunk_records),
-            tuple(_link(each) for each in links),
+            tuple(_link(each) for each in links if each["relation"] != SAME_AS),
             {
                 each["chunk_id"]: Facts.from_plain(each["facts"])
                 for each in chunk_records

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 from pincite.core.errors import SourceError
-from pincite.core.settings import Settings, merged
+from pincite.core.settings import Settings
 from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import check_profile, find_files, read_bytes
+from pincite.ingest.enrichment.profile_choice import profile_fingerprint
+from pincite.ingest.load import find_files, read_bytes
 from pincite.ingest.pool import Pool, Task
 from pincite.store.manifest import current
 
@@ -51,8 +52,9 @@ def ingest_files(
         prune: remove documents of the index that are not among the files.
     """
     settings = settings or Settings()
-    check_profile(settings.ingest.profile)
-    with IndexBuilder(Path(folder), settings, rebuild=rebuild) as builder, Pool(settings) as pool:
+    profile = profile_fingerprint(settings.ingest.profile)
+    writer = IndexBuilder(Path(folder), settings, rebuild=rebuild, profile=profile)
+    with writer as builder, Pool(settings) as pool:
         seen: set[str] = set()
         plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
         try:
@@ -123,7 +125,9 @@ def _rejected(doc_id: str, error: SourceError) -> Outcome:
 def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:
     """Take documents out of an index and return the ids of those that were in it."""
     shape = current(Path(folder)).shape
-    with IndexBuilder(Path(folder), merged(Settings(), shape, origin="index")) as builder:
+    settings = Settings.from_shape(shape, origin="index")
+    profile = shape.get("profile", {}).get("fingerprint", "")
+    with IndexBuilder(Path(folder), settings, profile=profile) as builder:
         gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
         builder.flush()
     return gone

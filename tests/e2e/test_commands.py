@@ -88,6 +88,37 @@ def test_list_and_doctor(pincite: Run, index: Path) -> None:
     assert pincite("doctor", "--json", "--index", index).json["ok"] is True
 
 
+def test_list_shows_dates(pincite: Run, index: Path) -> None:
+    assert "2021 Edition  from 2021-01-01" in pincite("list", "--index", index).out
+    dates = {
+        d["document"]: d["effective"] for d in pincite("list", "--json", "--index", index).json
+    }
+    assert (dates[NEW], dates["manual.md"]) == ("2024-01-01", None)
+
+
+def test_show_as_of_a_day(pincite: Run, index: Path) -> None:
+    def shown(locator: str, day: str) -> Any:
+        return pincite("show", locator, "--as-of", day, "--index", index)
+
+    told = shown("210.8(D)", "2022")
+    assert "every six months" in told.out
+    assert f"in force on 2022-01-01: {OLD} (from 2021-01-01)" in told.err
+    assert "three months" in shown("210.8(D)", "2024").out
+    told = shown("555.38", "2022")
+    assert told.code == 4
+    assert f"it is in {NEW} (from 2024-01-01)" in told.err
+    assert f"the edition in force is {OLD}" in told.err
+    assert shown("210.8(D)", "1990").code == 4
+    assert shown("210.8(D)", "yesterday").code == 2
+
+
+def test_doctor_without_an_index(pincite: Run, tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        told = pincite("doctor", "--index", folder)
+        assert told.code == pincite("list", "--index", folder).code == 4
+        assert f"no index in {folder}" in told.out and "pincite ingest" in told.out
+
+
 def test_export_import_and_remove(pincite: Run, index: Path, tmp_path: Path) -> None:
     assert pincite("export", tmp_path / "plain", "--index", index).code == 0
     assert pincite("import", tmp_path / "plain", "--index", tmp_path / "again").code == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -80,6 +80,20 @@ def test_editions_differ_where_they_were_made_to(samples: Index) -> None:
     assert [words for edition, words in testing.words() if edition == "old"] == ["six"]
     assert [words for edition, words in testing.words() if edition == "new"] == ["three"]
     assert not any(locator.startswith("110.3") for _, locator in kinds)
+
+
+def test_a_renumbered_section_has_moved_with_all_that_is_in_it(
+    make_index: Callable[..., Index],
+) -> None:
+    old = "# Code\n\n## 4.2 Lamps\n(a) A lamp hangs high.\n(b) A lamp is lit.\n"
+    new = old.replace("4.2", "4.3") + "\n## 4.2 Signs\nA sign is white on green.\n"
+    index = make_index({"old.md": old, "new.md": new.replace("is lit", "is lit by night")})
+    changes = diff(index.snapshot, "old.md", "new.md")
+    assert [(change.kind, change.locator) for change in changes] == [
+        ("moved", "4.2 → 4.3"),
+        ("moved", "4.2(b) → 4.3(b)"),  # with other words; (a) has only followed
+        ("added", "4.2"),
+    ]
 
 
 def test_a_document_does_not_differ_from_itself(samples: Index) -> None:

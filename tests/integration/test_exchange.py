@@ -49,6 +49,23 @@ def test_chunks_are_readable_records(tmp_path: Path) -> None:
     assert records["2.3"]["path"] == ["2 Installation", "2.3 Wiring"]
 
 
+def test_the_graph_says_which_places_of_two_editions_are_the_same(tmp_path: Path) -> None:
+    files = [SAMPLES / f"electrical-code-{year}.md" for year in (2021, 2024)]
+    list(ingest_files(find_files(files), tmp_path / "index"))
+    with Index.open(tmp_path / "index") as index:
+        list(export_index(index.snapshot, tmp_path / "files"))
+    lines = (tmp_path / "files" / "graph.jsonl").read_text("utf-8").splitlines()
+    edges = [edge for edge in map(json.loads, lines) if edge["relation"] == "same_as"]
+    assert len(edges) == 497
+    assert {edge["document"] for edge in edges} == {files[1].name}
+    assert {edge["target_document"] for edge in edges} == {files[0].name}
+    assert "555.38" not in {edge["target"] for edge in edges}
+    list(import_index(tmp_path / "files", tmp_path / "again"))
+    with Index.open(tmp_path / "again") as index:
+        kinds = {link.relation for link in index.snapshot.links(files[1].name)}
+    assert "refers_to" in kinds and "same_as" not in kinds
+
+
 def test_other_files_are_refused_and_nothing_is_lost(tmp_path: Path) -> None:
     list(ingest_files(find_files([SAMPLES / "manual.md"]), tmp_path / "index"))
     (tmp_path / "files").mkdir()

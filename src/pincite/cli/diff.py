@@ -57,7 +57,7 @@ def diff(
 def _print(change: Change) -> None:
     name = f"{change.kind:<8} {change.locator}  {change.title}".rstrip()
     out.print(Text(name, style=f"bold {STYLES[change.kind]}"), soft_wrap=True)
-    if change.kind == "changed":
+    if change.old and change.new and change.old != change.new:
         signs = WORD_SIGNS if out.color_system is None else PLAIN_SIGNS
         parts = [
             (signs[edition].format(words) + " ", WORD_STYLES[edition])

@@ -37,14 +37,12 @@ def _check(index: Path, facts: dict[str, str]) -> tuple[list[str], str]:
     from pincite.store.manifest import current, damage
 
     facts["index"] = str(index)
-    if not index.exists():
-        facts["index"] += " (none yet; make one with: pincite ingest FILES)"
-        return [], ""
     hint = f"build it again: pincite ingest FILES --index {index} --rebuild"
     try:
         manifest = current(index)
     except PinciteError as error:
-        return [error.message], hint
+        is_there = (index / "CURRENT").exists()
+        return [error.message], hint if is_there else error.hint
     facts["generation"] = str(manifest.generation)
     facts["segments"] = str(len(manifest.segments))
     live = sum(entry.documents - len(entry.dropped) for entry in manifest.segments)

@@ -9,6 +9,8 @@ from rich.text import Text
 
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
 
+_DATES = (("from", "effective"), ("until", "until"))
+
 
 def listing(
     document: Annotated[
@@ -38,17 +40,23 @@ def listing(
             ]
         else:
             rows = [
-                {"document": doc_id, "title": opened.snapshot.title(doc_id)}
-                for doc_id in opened.documents()
+                {
+                    "document": edition.doc_id,
+                    "title": opened.snapshot.title(edition.doc_id),
+                    "effective": edition.effective.isoformat() if edition.effective else None,
+                    "until": edition.until.isoformat() if edition.until else None,
+                }
+                for edition in opened.snapshot.editions()
             ]
     if as_json:
         print_json(rows)
         return
     for row in rows:
         if document is None:
-            out.print(
-                Text.assemble(f"{row['document']}  ", (str(row["title"]), "dim")), soft_wrap=True
-            )
+            dates = [f"{word} {row[key]}" for word, key in _DATES if row[key]]
+            name = f"{row['document']}  "
+            words = "  ".join([str(row["title"]), *dates])
+            out.print(Text.assemble(name, (words, "dim")), soft_wrap=True)
         elif row["kind"] != "piece":
             line = f"{row['locator']}  {row['title']}".rstrip()
             out.print(line, markup=False, soft_wrap=True)

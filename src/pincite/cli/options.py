@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -14,7 +15,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pincite.core.errors import PinciteError, StoreError
+from pincite.core.editions import parse_date
+from pincite.core.errors import ConfigError, PinciteError, StoreError
 from pincite.core.settings import Settings, load_settings
 
 IndexOption = Annotated[
@@ -31,6 +33,10 @@ SetOption = Annotated[
 DocumentOption = Annotated[
     str | None, typer.Option("--document", "-d", help="Only in this document.")
 ]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."),
+]
 DEFAULT_INDEX = Path("pincite-index")
 
 out = Console(highlight=False, soft_wrap=False)
@@ -42,6 +48,14 @@ def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
     default = Path("pincite.toml")
     file = config if config is not None else (default if default.is_file() else None)
     return load_settings(file, os.environ, overrides or ())
+
+
+def parse_day(text: str | None) -> date | None:
+    """Return the day that --as-of names; ConfigError if it names none."""
+    day = parse_date(text) if text is not None else None
+    if text is not None and day is None:
+        raise ConfigError(f"--as-of {text}: no date", hint="write --as-of 2022 or 2022-07-15")
+    return day
 
 
 def print_json(value: Any) -> None:

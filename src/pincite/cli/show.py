@@ -9,18 +9,22 @@ import typer
 
 from pincite.cli.options import (
     DEFAULT_INDEX,
+    AsOfOption,
     DocumentOption,
     IndexOption,
     JsonOption,
     err,
+    parse_day,
     print_json,
     told,
 )
+from pincite.core.editions import when
 
 
 def show(
     locator: Annotated[str, typer.Argument(help="A place: '97.113(a)(4)', 'Table 250.66'.")],
     document: DocumentOption = None,
+    as_of: AsOfOption = None,
     index: IndexOption = DEFAULT_INDEX,
     as_json: JsonOption = False,
 ) -> None:
@@ -28,7 +32,9 @@ def show(
     from pincite import api
 
     with told(as_json=as_json, index=index), api.Index.open(index) as opened:
-        places = opened.show(locator, document)
+        day = parse_day(as_of)
+        places = opened.show(locator, document, as_of=day)
+        editions = [opened.snapshot.edition(chunk.span.doc_id) for chunk in places]
         below = [[child.locator for child in opened.children(chunk)] for chunk in places]
         parents = [
             opened.snapshot.get([chunk.parent])[0].locator if chunk.parent else None
@@ -39,6 +45,8 @@ def show(
             [
                 {
                     "document": chunk.span.doc_id,
+                    "effective": edition.effective.isoformat() if edition.effective else None,
+                    "until": edition.until.isoformat() if edition.until else None,
                     "locator": chunk.locator,
                     "kind": chunk.kind,
                     "title": chunk.title,
@@ -49,11 +57,16 @@ def show(
                     "children": children,
                     "text": chunk.text,
                 }
-                for chunk, parent, children in zip(places, parents, below, strict=True)
+                for chunk, edition, parent, children in zip(
+                    places, editions, parents, below, strict=True
+                )
             ]
         )
         return
-    for chunk, children in zip(places, below, strict=True):
+    for chunk, edition, children in zip(places, editions, below, strict=True):
+        if day is not None:
+            words = f"in force on {day}: {when(edition)}"
+            err.print(words, style="dim", markup=False, soft_wrap=True)
         path = " › ".join((chunk.span.doc_id, *chunk.path))
         err.print(f"{path} › {chunk.locator}", style="dim", markup=False, soft_wrap=True)
         sys.stdout.write(chunk.text.rstrip() + "\n")

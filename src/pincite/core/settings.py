@@ -136,6 +136,12 @@ class Settings:
         """Return the part that shapes an index, as plain values."""
         return {"ingest": asdict(self.ingest), "tokens": asdict(self.tokens)}
 
+    @classmethod
+    def from_shape(cls, shape: Mapping[str, Any], *, origin: str) -> Settings:
+        """Return the settings of an index's shape, which may hold more than settings."""
+        known = {name: shape[name] for name in ("ingest", "tokens") if name in shape}
+        return merged(cls(), known, origin=origin)
+
     def fingerprint(self) -> str:
         """Return a short hash of all settings, for reports and model files."""
         text = json.dumps(asdict(self), sort_keys=True)

@@ -41,8 +41,13 @@ MERGED_CHUNKS = 250_000
 class IndexBuilder:
     """The one writer of an index; use it in a ``with`` statement."""
 
-    def __init__(self, folder: Path, settings: Settings, *, rebuild: bool = False) -> None:
-        self._writer = Writer(folder, settings.shape(), rebuild=rebuild)
+    def __init__(
+        self, folder: Path, settings: Settings, *, rebuild: bool = False, profile: str = ""
+    ) -> None:
+        shape = settings.shape()
+        if profile:  # a fingerprint: a profile that was edited reads documents in another way
+            shape["profile"] = {"fingerprint": profile}
+        self._writer = Writer(folder, shape, rebuild=rebuild)
         self._analyzer = Analyzer(settings.tokens.language)
         self._pairs = settings.tokens.bigrams
         self._rebuild = rebuild

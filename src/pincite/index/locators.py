@@ -30,6 +30,7 @@ _MENTION = re.compile(
     (?P<named>\b{_NAMED}\s+(?:{_NUMBER}|[IVXLC]+\b|[A-Z]\b){
         _ITEMS
     }(?:\s+(?:table|exception|note)\b)?)
+  | (?P<alternate>\b{_NUMBER}\s+alternate\s+[IVX]+\b{_ITEMS})
   | (?P<strong>(?:§+\s*|\b(?:sections?|sec\.|paragraphs?|clauses?|rules?)\s+){_NUMBER}{_ITEMS})
   | (?P<items>\b{_NUMBER}(?:\s?\([0-9A-Za-z]{{1,5}}\))+)
   | (?<![\w.$€£])(?P<bare>\d+(?:\.\d+)+(?:-\d+(?!\.?\d))?)(?!\w|\s*(?:[%°]|(?:{_UNITS})(?![a-z])))

@@ -13,9 +13,9 @@ from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link, Loaded
 from pincite.ingest.chunking import chunks_of
+from pincite.ingest.dates import stated_dates
 from pincite.ingest.enrichment.enrich import enrich
 from pincite.ingest.enrichment.profile_choice import profile_for
-from pincite.ingest.enrichment.profile_file import load_profile
 from pincite.ingest.parsed import Parsed
 from pincite.ingest.references.find import references
 from pincite.ingest.structure.clauses import clause_tree
@@ -58,7 +58,11 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
         id=doc_id,
         text=parsed.text,
         title=parsed.title,
-        meta={"sha256": hashlib.sha256(data).hexdigest(), "source": source},
+        meta={
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "source": source,
+            **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
+        },
     )
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
     chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
@@ -71,12 +75,6 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
         findings=tuple(parsed.findings),
         boxes=tuple(parsed.boxes),
     )
-
-
-def check_profile(name: str) -> None:
-    """Raise ConfigError if there is no profile of this name."""
-    if name not in ("auto", "none"):
-        load_profile(name)
 
 
 def _enriched(

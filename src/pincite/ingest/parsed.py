@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pincite.core.errors import SourceError
@@ -46,6 +46,7 @@ class Parsed:
     pages: Pages = field(default_factory=Pages)
     boxes: Sequence[Box] = field(default=())
     findings: Sequence[Finding] = field(default=())
+    meta: Mapping[str, str] = field(default_factory=dict)  # "effective", "until" as ISO dates
 
 
 def decode(data: bytes, name: str) -> str:

@@ -58,7 +58,7 @@ class Manifest:
     """One generation of an index."""
 
     generation: int
-    shape: Mapping[str, Any]  # the settings that every segment was built with
+    shape: Mapping[str, Any]  # the settings and the profile that every segment was built with
     segments: tuple[SegmentEntry, ...] = ()
     vectors: tuple[VectorEntry, ...] = ()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pincite.core.editions import work_of
+from pincite.core.editions import Edition, effective_from, parse_date, work_of
 from pincite.core.errors import StoreError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
 from pincite.store.files import explained
@@ -153,6 +153,16 @@ class Snapshot:
     def work(self, doc_id: str) -> str:
         """Return what a document has in common with its other editions."""
         return work_of(self.title(doc_id) or doc_id)
+
+    def edition(self, doc_id: str) -> Edition:
+        """Return which work a document is an edition of, and when it is in force."""
+        meta = self.meta(doc_id) or {}
+        effective = effective_from(self.title(doc_id), doc_id, meta)
+        return Edition(doc_id, self.work(doc_id), effective, parse_date(meta.get("until", "")))
+
+    def editions(self) -> list[Edition]:
+        """Return all documents as editions of their works."""
+        return [self.edition(doc_id) for doc_id in self.documents()]
 
     def links(self, doc_id: str) -> list[Link]:
         """Return the edges that start in a document."""

@@ -130,3 +130,8 @@ def test_in_range_takes_the_level_of_the_first() -> None:
     assert found("1.1(a)", "1.1(b)") == ["1.1(a)", "1.1(b)"]
     assert found("1.3", "1.1") == []
     assert found("1.1", "9.9") == []
+
+
+def test_an_alternate_is_named_with_its_clause() -> None:
+    assert mentions("what says 52.203-6 Alternate I(b)?") == [Mention("52.203-6 alternate i(b)")]
+    assert mentions("52.203-6 alternate power") == [Mention("52.203-6")]

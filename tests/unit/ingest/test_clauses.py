@@ -270,3 +270,34 @@ def test_items_whose_place_the_reader_knows_are_taken_as_they_are() -> None:
     clauses = clause_tree(text, blocks, "Book")
     assert [c.locator for c in clauses][1:] == ["7", "7(c)", "7(i)", "7(i)(a)", "7(i)(a) > pier"]
     assert "".join(text[c.start : c.own_end] for c in clauses) == text
+
+
+def test_alternates_of_a_clause_have_locators_of_their_own() -> None:
+    text = (
+        "## 52.2-6 Sales\n\n(a) One.\n\n(b) Two.\n\n(c) Three, as in Alternate II.\n\n(End)\n\n"
+        "*Alternate I* (Nov 2021). Substitute the following paragraph for paragraph (b):\n\n"
+        "(b) Other:\n\n(1) first; and\n\n(2) second.\n\n"
+        "*Alternate II* ( Feb 2009). Substitute paragraphs (a) and (c) and add (d)(2):\n\n"
+        "(a) Again.\n\n(c) Once more.\n\n*Alternate III* [Reserved]\n\n"
+        "## 52.2-7 More\n\n*Alternate I* (Feb 2009). Add the following paragraph (d)(2):\n\n"
+        "(d)(2) Late.\n"
+    )
+    assert locators(text) == [
+        "52.2-6",
+        *(f"52.2-6({label})" for label in "abc"),
+        "52.2-6 Alternate I",
+        "52.2-6 Alternate I(b)",
+        "52.2-6 Alternate I(b)(1)",
+        "52.2-6 Alternate I(b)(2)",
+        "52.2-6 Alternate II",
+        "52.2-6 Alternate II(a)",
+        "52.2-6 Alternate II(c)",
+        "52.2-6 Alternate III",
+        "52.2-7",
+        "52.2-7 Alternate I",
+        "52.2-7 Alternate I(d)",
+        "52.2-7 Alternate I(d)(2)",
+    ]
+    clauses = tree(text)
+    parent = clauses[find(clauses, "52.2-6 Alternate II").parent]
+    assert parent.locator == "52.2-6"

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import ConfigError
-from pincite.core.settings import IngestSettings
+from pincite.core.errors import ConfigError, StaleIndex
+from pincite.core.settings import IngestSettings, Settings
 from pincite.core.types import Chunk, Document
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.enrichment.patterns import WINDOW, safe_pattern, windows
-from pincite.ingest.enrichment.profile_choice import choose_profile, profile_for, profile_scores
+from pincite.ingest.enrichment.profile_choice import (
+    choose_profile,
+    profile_fingerprint,
+    profile_for,
+    profile_scores,
+)
 from pincite.ingest.enrichment.profile_file import (
     PROFILE_NAMES,
     load_profile,
@@ -24,6 +29,7 @@ from pincite.ingest.enrichment.profile_file import (
 )
 from pincite.ingest.formats.markdown import read
 from pincite.ingest.structure.clauses import clause_tree
+from pincite.update import ingest_files, remove
 
 
 def loaded(text: str) -> tuple[Document, list[Chunk]]:
@@ -256,3 +262,26 @@ def test_every_key_is_documented() -> None:
     assert len(keys) > 25
     for key in keys:
         assert re.search(rf"\b{key}\b", page), key
+
+
+def test_an_edited_profile_makes_the_index_stale(tmp_path: Path) -> None:
+    file, index = tmp_path / "mine.toml", tmp_path / "index"
+    file.write_text("name = 'mine'\nextends = 'code'\n", encoding="utf-8")
+    (tmp_path / "a.md").write_text(CODE, encoding="utf-8")
+    files = [(tmp_path / "a.md", "a.md")]
+    settings = Settings(ingest=IngestSettings(profile=str(file)))
+    assert [each.status for each in ingest_files(files, index, settings)] == ["added"]
+    assert [each.status for each in ingest_files(files, index, settings)] == ["unchanged"]
+    file.write_text("name = 'mine'\nextends = 'code'\nbase = 1.0\n", encoding="utf-8")
+    with pytest.raises(StaleIndex, match=r"profile\.fingerprint was '\w+', now '\w+'") as error:
+        list(ingest_files(files, index, settings))
+    assert "--rebuild" in error.value.hint
+    assert remove(index, ["a.md"]) == ["a.md"]  # which reads no document, and so no profile
+    assert [e.status for e in ingest_files(files, index, settings, rebuild=True)] == ["added"]
+
+
+def test_the_fingerprint_of_auto_is_that_of_all_profiles() -> None:
+    known = {profile_fingerprint(name) for name in ("auto", "none", *PROFILE_NAMES)}
+    assert len(known) == 2 + len(PROFILE_NAMES)
+    assert profile_fingerprint("code") == load_profile("code").fingerprint
+    assert profile_fingerprint("none") == ""

@@ -308,3 +308,92 @@ def test_references_of_the_samples_lead_somewhere(name: str, dangling: list[str]
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:
     _, _, links = links_of(f"# Title\n\n## § 4.2 Fees.\n\n{unit * (30_000 // len(unit))}\n")
     assert len(links) <= 30_000
+
+
+def targets(text: str) -> dict[str, set[tuple[str, str]]]:
+    """Return relations and targets by the locator of the source."""
+    loaded = parse(text.encode(), "a.md", Settings().ingest)
+    sources = {chunk.id: chunk.locator for chunk in loaded.chunks}
+    found: dict[str, set[tuple[str, str]]] = {}
+    for link in references(loaded.document, loaded.chunks):
+        found.setdefault(sources[link.source], set()).add((link.relation, link.target))
+    return found
+
+
+def test_an_alternate_refers_to_itself_first_and_to_its_clause_then() -> None:
+    found = targets(
+        "# Part 52\n\n## 52.2-6 Sales\n\n(a) One.\n\n(b) Two.\n\n(c) Three.\n\n"
+        "Alternate I (Nov 2021). Substitute the following paragraph (b) for paragraph (b):\n\n"
+        "(b) As in paragraphs (b) and (c) of this clause; see paragraph (a) of this clause.\n"
+    )
+    assert found["52.2-6 Alternate I(b)"] == {
+        ("refers_to", "52.2-6 alternate i(b)"),
+        ("refers_to", "52.2-6(c)"),
+        ("refers_to", "52.2-6(a)"),
+    }
+
+
+def test_numbers_in_a_column_or_note_of_another_law_are_of_that_law() -> None:
+    text = (
+        "# Part 1\n\n## 1.1 Acts\n\n(a) See section 1.2 and section 77.\n\n"
+        "| Act | 41 U.S.C. | Here |\n|---|---|---|\n"
+        "| Kickbacks | sections 8701 and 8702 | section 1.2 |\n"
+        "| Procurement | 40 U.S.C. Div. C* | section 55 |\n\n"
+        "* Except sections 3302, 3501(b) and 1.2.\n\n## 1.2 More\n\nWords.\n"
+    )
+    found = targets(text)
+    every = set().union(*found.values())
+    assert {("refers_outside", f"41 u.s.c. {number}") for number in (8701, 8702)} <= every
+    assert {("refers_outside", f"40 u.s.c. {number}") for number in ("3302", "3501(b)")} <= every
+    inside = {target for relation, target in every if relation == "refers_to"}
+    assert inside == {"1.2", "77", "55"}
+
+
+FRENCH = """# Règlement sur le port
+
+## PARTIE I Droits
+
+### 4. Droits
+
+(1) Les navires paient :
+
+(a) dix en mai;
+
+(b) vingt en juin :
+
+(i) en espèces,
+
+(ii) par lettre.
+
+(2) {}
+
+### 5. Feux
+
+Les navires sont éclairés la nuit et dans la brume.
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Selon l’alinéa (1)a), ils paient.", {"4(1)(a)"}),
+        ("Selon les alinéas (1)a) et b), ils paient.", {"4(1)(a)", "4(1)(b)"}),
+        ("Malgré le paragraphe (1), ils paient.", {"4(1)"}),
+        ("Selon le sous-alinéa (1)b)(i) ou (ii), ils paient.", {"4(1)(b)(i)", "4(1)(b)(ii)"}),
+        ("Selon les alinéas 4(1)a) à b), ils paient.", {"4(1)(a)", "4(1)(b)"}),
+        ("Pour l’application du présent article, ils paient.", {"4"}),
+        ("Pour l’application du présent paragraphe, ils paient.", {"4(2)"}),
+        ("La présente partie s’applique à tous les navires.", {"partie i"}),
+        ("Selon l’alinéa b) du paragraphe (1), ils paient.", {"4(1)(b)"}),
+        ("Selon le paragraphe (1) du présent article et l’article 5, ils paient.", {"4(1)", "5"}),
+        ("Selon le paragraphe 5(1) de la Loi, ils paient.", {"5(1) of the loi"}),
+        ("Selon l’alinéa 3a) du tableau, ils paient.", set()),
+        ("Selon le paragraphe (1) de cette norme, ils paient.", set()),
+        ("Selon l’article 5, 10 personnes et 2,5 m sont à bord.", {"5"}),
+        ("Abrogé, DORS/2020-130, art. 41.", {"dors/2020-130 article 41"}),
+        ("Les divisions a) du port et les dispositions prises.", set()),
+    ],
+)  # fmt: skip
+def test_french_references(words: str, expected: set[str]) -> None:
+    found = targets(FRENCH.format(words)).get("4(2)", set())
+    assert {target for _, target in found} == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from pincite.core.types import Chunk, Document
@@ -20,6 +21,20 @@ def profile_for(setting: str, document: Document, chunks: Sequence[Chunk]) -> Pr
     if setting == "auto":
         return choose_profile(document, chunks, load_profiles())
     return load_profile(setting)
+
+
+def profile_fingerprint(setting: str) -> str:
+    """Return what changes when a profile that ``ingest.profile`` means does; "" for "none".
+
+    ConfigError if there is no such profile.
+    """
+    if setting == "none":
+        return ""
+    profiles = load_profiles() if setting == "auto" else (load_profile(setting),)
+    if len(profiles) == 1:
+        return profiles[0].fingerprint
+    together = "".join(profile.fingerprint for profile in profiles)
+    return hashlib.sha256(together.encode()).hexdigest()[:12]
 
 
 def choose_profile(

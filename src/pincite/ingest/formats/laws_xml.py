@@ -7,8 +7,10 @@ come with their depth. Notes about the history of a provision are left out; the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pincite.core.errors import SourceError
+from pincite.ingest.dates import as_iso
 from pincite.ingest.formats.canonical import Writer, titled
 from pincite.ingest.formats.inline import Inline, one_line
 from pincite.ingest.formats.laws_tables import table_of
@@ -18,6 +20,7 @@ from pincite.ingest.parsed import Parsed
 from pincite.ingest.structure.numbering import heading_label
 from pincite.ingest.structure.terms import TERM
 
+_LIMS = "{http://justice.gc.ca/lims}"
 ROOTS = ("Regulation", "Statute")
 _SECTION_LEVEL = 6  # below every heading of the body
 _LEFT_OUT = {"HistoricalNote", "RecentAmendments", "PageBreak", "Identification", "MarginalNote"}
@@ -46,7 +49,15 @@ def read(data: bytes, name: str) -> Parsed:
     writer.heading(1, title)
     _identify(writer, root)
     _Walk(writer, root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")).children(root)
-    return writer.parsed(title)
+    return replace(writer.parsed(title), meta=_dates(root))
+
+
+def _dates(root: Element) -> dict[str, str]:
+    """Return since when the law has had these words: its last amendment, else its beginning."""
+    for name in ("lastAmendedDate", "pit-date", "inforce-start-date"):
+        if value := as_iso(root.get(f"{_LIMS}{name}", "")):
+            return {"effective": value}
+    return {}
 
 
 def _identify(writer: Writer, root: Element) -> None:

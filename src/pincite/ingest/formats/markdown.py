@@ -7,10 +7,13 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pincite.ingest.dates import named_dates
 from pincite.ingest.parsed import Parsed, decode, form_feed_pages
 from pincite.ingest.tree import Block, BlockKind
 
 TITLE_CHARS = 120
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?!---)[^\r\n]*\r?\n){1,100}---[ \t]*(?:\r?\n|$)")
+_FIELD = re.compile(r"^([A-Za-zÀ-ÿ' _-]{1,40}?)[ \t]*:[ \t]*([^\r\n#]{1,80})", re.MULTILINE)
 _FIRST_HEADING = re.compile(r"^\s*#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 # The lines that markdown-it counts; other separators (\f, U+2028) stay inside a line.
@@ -68,6 +71,16 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def read(data: bytes, name: str) -> Parsed:
     """Return the document as it is: Markdown is the canonical text."""
     text = decode(data, name)
-    heading = _FIRST_HEADING.search(text, 0, 4000)
+    front = _FRONT_MATTER.match(text)
+    start = front.end() if front else 0
+    heading = _FIRST_HEADING.search(text, start, start + 4000)
     title = heading.group(1) if heading else Path(name).stem
-    return Parsed(text, title[:TITLE_CHARS], markdown_blocks(text), form_feed_pages(text))
+    # Dashes below a line of words would make it a heading: front matter is no Markdown.
+    blocks = [block for block in markdown_blocks(_blank(text, start)) if block.start >= start]
+    meta = named_dates(dict(_FIELD.findall(front.group()))) if front else {}
+    return Parsed(text, title[:TITLE_CHARS], blocks, form_feed_pages(text), meta=meta)
+
+
+def _blank(text: str, end: int) -> str:
+    """Return the text with its beginning as blank lines, so that all offsets stay."""
+    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]

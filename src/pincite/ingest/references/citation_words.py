@@ -68,7 +68,11 @@ QUANTITY = re.compile(
     r"|met(?:er|re)s?|miles?|degrees?|dollars?|euros?|times|[mk]?baud|kilo\w+|mega\w+)\b)"
 )
 # In front of a citation: the other work it stands in, as in "CSA C360-03, Table 10".
-STANDARD = re.compile(r"\b(?P<name>[A-Z]{3,}(?:[/ ][A-Z]+)?[ -][A-Z]?\d[\w.-]*),? ?\(?$")
+# or "DORS/2020-130, art. 41" or "L.C. 1990, ch. 7, art. 34".
+STANDARD = re.compile(
+    r"\b(?P<name>[A-Z]{3,}(?:[/ ][A-Z]+)?[ /-][A-Z]?\d[\w.-]*"
+    r"|(?:[LS]\.C\.|[LR]\.[RS]\.(?:C\.)?)[ ,\d()A-Z-]{0,14}ch?\. ?[\w.-]{1,6}),? ?\(?$"
+)
 ASIDE = re.compile(rf",?{_S}(?P<name>Exception(?:{_S}No\.{_S}?\d+)?)(?![\w:])")
 TO_THIS = re.compile(rf"{_S}(?:of|in|to){_S}(?i:{_OWN_WORD}|the{_S}(?:part|section))\b")
 TO_PLACE = re.compile(

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from pincite.core.types import Chunk
 from pincite.ingest.references.citations import labels_of
+from pincite.ingest.references.laws import ROW, row_cells
 from pincite.ingest.references.resolve import Target, merged
 
 Columns = Mapping[int, Target]  # what the head of a column refers to, by its position
-_ROW = re.compile(r"^[ \t]*\|[^\n]*", re.MULTILINE)
-_BAR = re.compile(r"(?<!\\)\|")
 _LABELS = re.compile(r"(?:\([0-9A-Za-z]{1,5}\))+")
 
 
 def head_columns(text: str, table: Chunk, found: Sequence[Target]) -> Columns:
     """Return the columns of a table whose head says that they hold paragraphs of a place."""
-    head = _ROW.search(text, table.span.start, table.span.end)
+    head = ROW.search(text, table.span.start, table.span.end)
     columns: dict[int, Target] = {}
-    for column, (start, end) in enumerate(_cells(head) if head else []):
+    for column, (start, end) in enumerate(row_cells(head) if head else []):
         target = next((each for each in found if start <= each.start < end), None)
         if target is not None and "paragraph" in text[start:end].lower():
             columns[column] = target
@@ -29,17 +27,11 @@ def head_columns(text: str, table: Chunk, found: Sequence[Target]) -> Columns:
 
 def cell_targets(text: str, chunk: Chunk, columns: Columns) -> Iterator[Target]:
     """Yield what the labels in these columns refer to, in a row or in a table's own rows."""
-    for row in _ROW.finditer(text, chunk.span.start, chunk.own_end):
-        cells = _cells(row)
+    for row in ROW.finditer(text, chunk.span.start, chunk.own_end):
+        cells = row_cells(row)
         for column, head in columns.items():
             if column < len(cells) and cells[column][0] > head.start:
                 yield from _cell(text, cells[column], head)
-
-
-def _cells(row: re.Match[str]) -> list[tuple[int, int]]:
-    """Return where the cells of a row stand."""
-    bars = [row.start() + match.start() for match in _BAR.finditer(row.group())]
-    return [(left + 1, right) for left, right in pairwise(bars)]
 
 
 def _cell(text: str, cell: tuple[int, int], head: Target) -> Iterator[Target]:

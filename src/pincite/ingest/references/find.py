@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Link, Span
-from pincite.ingest.references.citations import citations
 from pincite.ingest.references.columns import Columns, cell_targets, head_columns
 from pincite.ingest.references.names import names
 from pincite.ingest.references.places import Places
@@ -53,7 +52,7 @@ def _targets(text: str, chunk: Chunk, resolver: Resolver) -> list[Target]:
     start, heading_end = _words(text, chunk)
     found = [
         target
-        for citation in citations(text, start, chunk.own_end)
+        for citation in resolver.citations(text, start, chunk.own_end)
         if not _RESERVED.match(text, citation.end)
         for target in resolver.targets(citation, chunk)
     ]

@@ -14,6 +14,7 @@ _MIN_SECTIONS = 3  # as many bear the number of one part before others count as 
 _NUMBER = re.compile(r"(?P<part>\d+)(?P<rest>\.\d)?")
 _REMARK = re.compile(r"\s*\[[^\[\]]*\]$")  # "Prone [Condition]" is cited as "Prone"
 _CALLED = re.compile(r"(?P<word>[a-z]+) [\w.-]+")  # "part 97", "article 250"
+_ALTERNATE = re.compile(r" Alternate [IVX]+$")
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 
 
@@ -42,7 +43,7 @@ class Places:
         # Where most sections bear plain numbers, "11.1" was put in and "11.5" is a quantity.
         self.parts = Counter(dotted if 2 * len(dotted) > len(numbers) else [])
         self.slugs = self._slugs()
-        self._tables = [chunk for chunk in self.chunks if chunk.kind == "table"]
+        self.tables = [chunk for chunk in self.chunks if chunk.kind == "table"]
         self._lone_names = self._lone()
 
     def _slugs(self) -> dict[str, Chunk]:
@@ -86,11 +87,18 @@ class Places:
                 return each
         return chunk
 
+    def alternate(self, chunk: Chunk) -> str:
+        """Return the locator of the alternate of a clause around a chunk, or ""."""
+        around = (each.locator for each in self.around(chunk))
+        return next((locator for locator in around if _ALTERNATE.search(locator)), "")
+
     def own(self, word: str, chunk: Chunk) -> str:
         """Return the locator of what "this section" or "this article" means here, or ""."""
         inside = list(self.around(chunk))
         section = self.section(chunk)
-        items = [each for each in inside if each.kind == "clause"]
+        items = [
+            each for each in inside if each.kind == "clause" and not _ALTERNATE.search(each.locator)
+        ]
         if word == "section":
             return section.locator if section.kind == "section" else ""
         if word == "subsection":
@@ -143,7 +151,7 @@ class Places:
 
     def _tables_around(self, chunk: Chunk) -> list[Chunk]:
         section = self.section(chunk)
-        return [t for t in self._tables if section.span.overlap(t.span) == len(t.span)]
+        return [t for t in self.tables if section.span.overlap(t.span) == len(t.span)]
 
 
 def _is_called(chunk: Chunk, word: str) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
 from pincite.ingest.references.citation_words import INNER, NAMED
-from pincite.ingest.references.citations import Citation, Cited
+from pincite.ingest.references.citations import Citation, Cited, citations
+from pincite.ingest.references.french import french_citations, is_french
+from pincite.ingest.references.laws import law_stretches
 from pincite.ingest.references.places import Places
 from pincite.ingest.structure.sequence import readings
 
@@ -45,6 +48,8 @@ class Resolver:
         self.text = text
         self.places = places
         self.title = title.casefold()
+        self.citations = french_citations if is_french(text) else citations
+        self.laws = law_stretches(text, places.tables)
 
     def targets(self, citation: Citation, chunk: Chunk) -> list[Target]:
         """Return the places that a citation in a chunk means; none if it is no reference."""
@@ -58,7 +63,16 @@ class Resolver:
             located = self._located(citation, whole, chunk)
         else:
             located = [(self._absolute(citation, each, chunk), each) for each in whole]
-        return list(self._linked(citation, located))
+        return [self._of_law(each) for each in self._linked(citation, located)]
+
+    def _of_law(self, target: Target) -> Target:
+        """Return a number as of another law, where a table says that it is."""
+        if target.relation != INSIDE or not target.key[:1].isdigit() or self.places.has(target.key):
+            return target
+        at = bisect_right(self.laws, target.start, key=lambda stretch: stretch[0]) - 1
+        if at < 0 or self.laws[at][1] <= target.start:
+            return target
+        return target._replace(key=f"{self.laws[at][2]} {target.key}", relation=OUTSIDE)
 
     def _linked(self, citation: Citation, located: Sequence[tuple[str, Cited]]) -> Iterator[Target]:
         """Yield the targets of named places, with ranges as their members."""
@@ -112,8 +126,10 @@ class Resolver:
         if citation.law and not ("CFR" in citation.law.replace(".", "") and "." in number):
             name = word if word in NAMED else ""
             return " ".join(f"{citation.law} {name} {number}".split())
-        if word == "table":
-            return self._table(citation, number, chunk)
+        if word in ("table", "tableau", "tabella"):
+            named = self._table(citation, number, chunk)
+            known = word == "table" or self.places.has(locator_key(named))
+            return named if known else f"{word} {number}"
         if word in NAMED:
             name = f"{word} {number}"
             is_section = word in ("article", "articolo") and not self.places.has(locator_key(name))
@@ -140,7 +156,14 @@ class Resolver:
         base = self._base(citation, whole[0], chunk)
         if base is None:
             return []
-        return [(base + "".join(each.labels), each) for each in whole]
+        names = [base + "".join(each.labels) for each in whole]
+        if base and base == self.places.alternate(chunk):  # what it leaves alone stands outside it
+            clause = self.places.section(chunk).locator
+            names = [
+                name if name in self.places.exact else clause + name.removeprefix(base)
+                for name in names
+            ]
+        return list(zip(names, whole, strict=True))
 
     def _base(self, citation: Citation, first: Cited, chunk: Chunk) -> str | None:
         """Return the locator that labels are to be added to, None if they are of something else."""
@@ -154,6 +177,10 @@ class Resolver:
         section = places.section(chunk).locator
         if tail.word == "section" or (tail.word == "subsection" and climbed is None):
             return section
+        if tail.word in ("clause", "provision"):  # as it reads with the alternate in it
+            alternate = places.alternate(chunk)
+            if alternate and alternate + "".join(first.labels) in places.exact:
+                return alternate
         own = places.own(tail.word, chunk) if tail.word in INNER else ""
         if own and own + "".join(first.labels) in places.exact:
             return own

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.core.types import Kind
+from pincite.ingest.structure.alternates import alternates, announced_first
 from pincite.ingest.structure.captions import Table, find_tables
 from pincite.ingest.structure.numbering import LINE, PAREN, Mark, is_wrapped, marks
 from pincite.ingest.structure.outline import Section, outline
@@ -54,8 +55,20 @@ def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
     for section in sections:
         places.append(len(grown))
         grown.append(_section(section, places))
-        _Items(text, grown, places[-1]).add(section.blocks, is_numbered=bool(section.label))
+        _add_items(text, grown, section)
     return closed(grown, len(text))
+
+
+def _add_items(text: str, grown: list[Opening], section: Section) -> None:
+    """Add what stands below a heading; labels begin anew in an alternate of it."""
+    base, is_numbered = len(grown) - 1, bool(section.label)
+    clause, *others = alternates(text, section.blocks)
+    _Items(text, grown, base).add(clause.blocks, is_numbered=is_numbered)
+    for other in others:
+        start, locator = other.blocks[0].start, f"{section.locator} {other.name}"
+        grown.append(Opening("clause", other.name, locator, "", start, base, section.path))
+        items = _Items(text, grown, len(grown) - 1)
+        items.add(other.blocks, is_numbered=is_numbered, announced=other.announced)
 
 
 def _section(section: Section, places: Sequence[int]) -> Opening:
@@ -135,11 +148,17 @@ class _Items:
         self.tables: Counter[int] = Counter()
         self.named: dict[tuple[int, str], str] = {}  # locators of items by parent and label
 
-    def add(self, blocks: Sequence[Block], *, is_numbered: bool) -> None:
+    def add(
+        self,
+        blocks: Sequence[Block],
+        *,
+        is_numbered: bool,
+        announced: frozenset[str] = frozenset(),
+    ) -> None:
         """Open a clause for each item, exception, note and table of the blocks."""
         events = _events(self.text, blocks, is_numbered)
         found = _with_context(self.text, [event.mark for event in events if event.mark])
-        reading = iter(depths(found))
+        reading = iter(depths(announced_first(found, announced)))
         read = [next(reading) if event.mark else event.depth for event in events]
         opened = {
             event.start
