@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,28 +20,28 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.errors import SourceError
+from pincite.core.errors import ConfigError, SourceError
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from pincite.evaluate.figures import Figures
 
 
-class Experiment(StrEnum):
+class Name(StrEnum):
     """What can be reproduced."""
 
     OHR_BENCH = "ohr-bench"
     PART97 = "part97"
-
-
-QUESTION_FILES = {
-    Experiment.OHR_BENCH: "qas_dev.json",
-    Experiment.PART97: "questions_dev.jsonl",
-}
+    SCIFACT = "scifact"
+    SQUAD_IT = "squad-it"
+    SRD = "srd-5.1"
+    XQUAD = "xquad"
 
 
 def reproduce(
-    experiment: Annotated[Experiment, typer.Argument(help="Which experiment.")],
+    experiment: Annotated[Name, typer.Argument(help="Which experiment.")],
     data: Annotated[
         Path | None,
         typer.Option("--data", envvar="PINCITE_DATA", help="Folder with the data sets."),
@@ -49,7 +50,11 @@ def reproduce(
         Path | None, typer.Option("--questions", help="Another question file of its format.")
     ] = None,
     pipeline: Annotated[
-        str | None, typer.Option("--pipeline", help="Name of a pipeline, or a settings file.")
+        list[str] | None,
+        typer.Option(
+            "--pipeline",
+            help="Name of a pipeline, or a settings file; several are compared to the first.",
+        ),
     ] = None,
     config: ConfigOption = None,
     sets: SetOption = None,
@@ -57,36 +62,43 @@ def reproduce(
 ) -> None:
     """Run an experiment and print its figures with 95 % intervals."""
     with told(as_json=as_json):
-        settings = _settings(pipeline, config, sets)
+        pipelines = _pipelines(pipeline or [], config, sets)
         folder = _data_folder(data, experiment)
-        file = questions or folder / QUESTION_FILES[experiment]
         start = time.perf_counter()
-        figures, counts = _run(experiment, folder, file, settings)
-    report: dict[str, Any] = {
-        "experiment": experiment.value,
-        "pipeline": settings.search.pipeline,
-        "settings": settings.fingerprint(),
-        **counts,
-        **figures.values,
-        "intervals": figures.intervals,
-        "counts": figures.counts,
-        "seconds": time.perf_counter() - start,
-    }
+        figures, counts = _run(experiment, folder, questions, list(pipelines.values()))
+    head: dict[str, Any] = {"experiment": experiment.value, **counts}
+    results = dict(zip(pipelines, figures, strict=True))
+    seconds = time.perf_counter() - start
     if as_json:
-        print_json(report)
-    else:
-        _print(report, figures)
+        print_json(_report(head, pipelines, results, seconds))
+        return
+    _print_head(head, list(pipelines))
+    out.print(_table(figures[0]) if len(results) == 1 else _side_by_side(results))
+    out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _pipelines(
+    names: list[str], config: Path | None, sets: list[str] | None
+) -> dict[str, Settings]:
+    """Return the settings of each pipeline, which is a preset's name or a file of settings."""
+    if len(names) < 2:
+        settings = _settings(names[0] if names else None, config, sets)
+        return {settings.search.pipeline: settings}
+    labels = [Path(name).stem if name.endswith(".toml") else name for name in names]
+    if twice := [label for label, count in Counter(labels).items() if count > 1]:
+        raise ConfigError(f"two pipelines are called {twice[0]!r}", hint="rename one of the files")
+    settings_of = [_settings(name, config, sets) for name in names]
+    return dict(zip(labels, settings_of, strict=True))
 
 
 def _settings(pipeline: str | None, config: Path | None, sets: list[str] | None) -> Settings:
-    """Return the settings; a pipeline is a preset's name or a file of settings."""
     if pipeline and pipeline.endswith(".toml"):
         return settings_from(Path(pipeline), sets)
     named = [f"search.pipeline={pipeline}"] if pipeline else []
     return settings_from(config, [*named, *(sets or [])])
 
 
-def _data_folder(data: Path | None, experiment: Experiment) -> Path:
+def _data_folder(data: Path | None, experiment: Name) -> Path:
     """Return the experiment's folder: the given one, or the one of its name in it."""
     root = data if data is not None else Path("../shared/data")
     folder = root / experiment.value
@@ -99,52 +111,103 @@ def _data_folder(data: Path | None, experiment: Experiment) -> Path:
 
 
 def _run(
-    experiment: Experiment, folder: Path, questions: Path, settings: Settings
-) -> tuple[Figures, dict[str, int]]:
+    name: Name, folder: Path, questions: Path | None, pipelines: list[Settings]
+) -> tuple[list[Figures], dict[str, int]]:
+    """Return the figures of each pipeline, and how many questions were asked."""
     from rich.progress import track
 
-    from pincite.evaluate import ohr_bench, part97
+    from pincite.evaluate.experiments import EXPERIMENTS
 
-    if experiment is Experiment.PART97:
-        stream = part97.run(folder, questions, settings)
-        answered = list(track(stream, "asking", console=err, transient=True))
-        named = part97.locators_first(folder, settings)
-        return part97.summarise(answered, named), {"questions": len(answered)}
-    results = list(
-        track(ohr_bench.run(folder, questions, settings), "asking", console=err, transient=True)
-    )
-    scored = [each for each in results if isinstance(each, ohr_bench.Scored)]
-    counts = {"questions": len(results), "not_evaluable": len(results) - len(scored)}
-    return ohr_bench.summarise(scored), counts
+    experiment = EXPERIMENTS[name]
+    stream = experiment.run(folder, questions or folder / experiment.questions, pipelines)
+    rows = list(track(stream, "asking", console=err, transient=True))
+    counts = {"questions": len(rows)}
+    if name is not Name.PART97:  # there, sections and clauses have counts of their own
+        counts["not_evaluable"] = sum(not row for row in rows)
+    return experiment.figures(rows, folder, pipelines), counts
 
 
-def _print(report: dict[str, Any], figures: Figures) -> None:
-    from rich.table import Table
+def _report(
+    head: dict[str, Any],
+    pipelines: dict[str, Settings],
+    results: dict[str, Figures],
+    seconds: float,
+) -> dict[str, Any]:
+    """Return the figures for programs: flat for one pipeline, a list for several."""
+    each = [
+        {
+            "pipeline": name,
+            "settings": pipelines[name].fingerprint(),
+            **figures.values,
+            "intervals": figures.intervals,
+            "counts": figures.counts,
+        }
+        for name, figures in results.items()
+    ]
+    if len(each) == 1:
+        return {**head, **each[0], "seconds": seconds}
+    first, *others = results.items()
+    differences = [
+        {"pipeline": name, "to": first[0], **change.values, "intervals": change.intervals}
+        for name, change in ((name, figures.minus(first[1])) for name, figures in others)
+    ]
+    return {**head, "pipelines": each, "differences": differences, "seconds": seconds}
 
+
+def _print_head(head: dict[str, Any], pipelines: list[str]) -> None:
     extra = ""
-    if "not_evaluable" in report:
-        extra = f", {report['not_evaluable']} not evaluable (document missing)"
+    if "not_evaluable" in head:
+        extra = f", {head['not_evaluable']} not evaluable (document missing)"
+    named = f"pipeline {pipelines[0]}"
+    if len(pipelines) > 1:
+        named = f"{', '.join(pipelines[1:])} beside {pipelines[0]}"
     out.print(
-        f"{report['experiment']}, pipeline {report['pipeline']}: "
-        f"{report['questions']} questions{extra}",
+        f"{head['experiment']}, {named}: {head['questions']} questions{extra}",
         soft_wrap=True,
     )
+
+
+def _columns(*titles: str, left: int) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
-    for title, justify in (
-        ("figure", "left"),
-        ("value", "right"),
-        ("95 %", "right"),
-        ("n", "right"),
-    ):
-        table.add_column(title, justify=justify)  # type: ignore[arg-type]
-    for name, value in figures.values.items():
-        low, high = figures.intervals[name]
-        digits = 2 if "lcs" in name else 3
-        table.add_row(
-            name,
-            f"{value:.{digits}f}",
-            f"{low:.{digits}f} – {high:.{digits}f}",
-            str(figures.counts[name]),
+    for number, title in enumerate(titles):
+        # A narrow screen may break a figure's name, never a number.
+        table.add_column(
+            title,
+            justify="left" if number < left else "right",
+            no_wrap=number > 0,
+            overflow="fold",
         )
-    out.print(table)
-    out.print(f"{report['seconds']:.1f} s", style="dim")
+    return table
+
+
+def _table(figures: Figures) -> Table:
+    table = _columns("figure", "value", "95 %", "n", left=1)
+    for name in figures.values:
+        table.add_row(name, *_shown(name, figures), str(figures.counts[name]))
+    return table
+
+
+def _side_by_side(results: dict[str, Figures]) -> Table:
+    """Return a line for each figure and pipeline, with the paired change from the first."""
+    first, *others = results
+    table = _columns("figure", "pipeline", "value", "95 %", "change", "95 %", left=2)
+    changes = {name: results[name].minus(results[first]) for name in others}
+    for figure, count in results[first].counts.items():
+        table.add_row(figure, first, *_shown(figure, results[first]))
+        for name in others:
+            # The second line has room for what would make the first too wide.
+            below = f"n = {count}" if name == others[0] else ""
+            shown = _shown(figure, results[name]), _shown(figure, changes[name], sign="+")
+            table.add_row(below, name, *shown[0], *shown[1])
+    return table
+
+
+def _shown(name: str, figures: Figures, *, sign: str = "") -> tuple[str, str]:
+    """Return a value and its interval; blanks if there is none."""
+    if name not in figures.values:
+        return "", ""
+    form = f"{sign}.{2 if 'lcs' in name else 3}f"
+    low, high = figures.intervals[name]
+    return f"{figures.values[name]:{form}}", f"{low:{form}} – {high:{form}}"

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 2000
 SEED = 13
+Array = NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class Figures:
     values: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    # What the means are of: the values and the group of each, in the order of the questions.
+    samples: dict[str, tuple[Array, tuple[str, ...]]] = field(default_factory=dict)
 
     def add(
         self, name: str, values: Sequence[float], groups: Sequence[str], *, scale: float = 1.0
@@ -30,6 +33,20 @@ class Figures:
         self.values[name] = float(scaled.mean())
         self.intervals[name] = bootstrap_interval(scaled, groups)
         self.counts[name] = len(values)
+        self.samples[name] = scaled, tuple(groups)
+
+    def minus(self, other: Figures) -> Figures:
+        """Return the mean differences, question by question, with their own intervals.
+
+        Two intervals that overlap say little: what is hard for one pipeline is hard for the other.
+        A figure that was not taken of the same questions on both sides is left out.
+        """
+        differences = Figures()
+        for name, (values, groups) in self.samples.items():
+            others, same_groups = other.samples.get(name, (values, ()))
+            if groups == same_groups:
+                differences.add(name, (values - others).tolist(), groups)
+        return differences
 
 
 def bootstrap_interval(values: ArrayLike, groups: Sequence[str]) -> tuple[float, float]:

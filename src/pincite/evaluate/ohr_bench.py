@@ -7,9 +7,8 @@ the domain of its document (that is the benchmark's protocol: an oracle of the d
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk
 from pincite.evaluate.figures import Figures
+from pincite.evaluate.indexes import opened
 from pincite.evaluate.lcs import Words, lcs_score
-from pincite.update import ingest_files
 
 # Questions of "paper" are about documents of two folders; where both have one, "paper" has the
 # version the questions were written for.
@@ -78,18 +77,23 @@ def _question(item: Mapping[str, Any]) -> Question:
     )
 
 
-def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored | Question]:
-    """Yield each question's scores; a question whose document is missing comes back as it is."""
-    settings = replace(settings, ingest=replace(settings.ingest, chunking="fixed", profile="none"))
+def run(data: Path, questions: Path, pipelines: Sequence[Settings]) -> Iterator[list[Scored]]:
+    """Yield what each pipeline got for each question; nothing if its document is missing."""
+    fixed = [
+        replace(each, ingest=replace(each.ingest, chunking="fixed", profile="none"))
+        for each in pipelines
+    ]
     by_domain: dict[str, list[Question]] = defaultdict(list)
     for question in read_questions(questions):
         by_domain[question.domain].append(question)
     for domain, asked in sorted(by_domain.items()):
-        files = domain_files(data / "gt", domain)
-        with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-            list(ingest_files(((file, file.name) for file in files), folder, settings))
-            with Index.open(folder, settings) as index:
-                yield from _ask(index, asked)
+        files = [(file, file.name) for file in domain_files(data / "gt", domain)]
+        with opened(files, fixed, lenient=True) as indexes:
+            known = set(indexes[0].documents())
+            words = Words()
+            for question in asked:
+                is_known = f"{question.document}.json" in known
+                yield [_scored(index, question, words) for index in indexes if is_known]
 
 
 def domain_files(corpus: Path, domain: str) -> list[Path]:
@@ -104,29 +108,23 @@ def domain_files(corpus: Path, domain: str) -> list[Path]:
     return [named[name] for name in sorted(named)]
 
 
-def _ask(index: Index, questions: list[Question]) -> Iterator[Scored | Question]:
-    words = Words()
-    known = set(index.documents())
-    for question in questions:
-        if f"{question.document}.json" not in known:
-            yield question
-            continue
-        ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
-        chunks = index.snapshot.get(ranking.ids)
-        on_page = [_is_gold(chunk, question) for chunk in chunks]
-        evidence = words.of(question.evidence)
-        returned = list(zip(chunks, on_page, strict=True))[:RETURNED]
-        strict = words.of("\n".join(chunk.text for chunk, gold in returned if gold))
-        loose = words.of("\n".join(chunk.text for chunk, _ in returned))
-        rank = on_page.index(True) + 1 if True in on_page else None
-        yield Scored(question, lcs_score(evidence, strict), lcs_score(evidence, loose), rank)
+def _scored(index: Index, question: Question, words: Words) -> Scored:
+    ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
+    chunks = index.snapshot.get(ranking.ids)
+    on_page = [_is_gold(chunk, question) for chunk in chunks]
+    evidence = words.of(question.evidence)
+    returned = list(zip(chunks, on_page, strict=True))[:RETURNED]
+    strict = words.of("\n".join(chunk.text for chunk, gold in returned if gold))
+    loose = words.of("\n".join(chunk.text for chunk, _ in returned))
+    rank = on_page.index(True) + 1 if True in on_page else None
+    return Scored(question, lcs_score(evidence, strict), lcs_score(evidence, loose), rank)
 
 
 def _is_gold(chunk: Chunk, question: Question) -> bool:
     return chunk.span.doc_id == f"{question.document}.json" and chunk.page == question.page
 
 
-def summarise(results: list[Scored]) -> Figures:
+def summarise(results: Sequence[Scored]) -> Figures:
     """Return all figures: LCS in percent overall, by domain and by evidence; page recall."""
     figures = Figures()
     groups = [f"{each.question.domain}/{each.question.document}" for each in results]

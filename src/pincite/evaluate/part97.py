@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.figures import Figures
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.evaluate.indexes import opened
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"
@@ -92,43 +90,43 @@ def cited_clauses(cited: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def run(data: Path, questions: Path, settings: Settings) -> Iterator[Scored]:
+def run(data: Path, questions: Path, pipelines: Sequence[Settings]) -> Iterator[list[Scored]]:
     """Yield each question's ranks; every lettered item is a chunk, question text only."""
-    settings = replace(settings, ingest=replace(settings.ingest, split_depth=1))
+    lettered = [replace(each, ingest=replace(each.ingest, split_depth=1)) for each in pipelines]
     asked = read_questions(questions)
-    with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-        outcomes = list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
-        if outcomes[0].status == "rejected":
-            raise SourceError(outcomes[0].reason, hint="give the folder with --data")
-        list(embed_index(folder, settings))
-        with Index.open(folder, settings) as index:
-            for question in asked:
-                ranking = index.search_ranking(question.text, 2 * max(DEPTHS))
-                chunks = index.snapshot.get(ranking.ids)
-                sections = _spans(index, question.sections)
-                clauses = _spans(index, question.clauses)
-                yield Scored(
-                    question,
-                    _first_rank(chunks, sections),
-                    _first_rank(chunks, clauses),
-                    bool(sections),
-                    bool(clauses),
-                )
+    with opened([(data / DOCUMENT, DOCUMENT)], lettered) as indexes:
+        for question in asked:
+            yield [_scored(index, question) for index in indexes]
 
 
-def locators_first(data: Path, settings: Settings) -> list[Named]:
-    """Return every section, clause and table of the document, and how its locator finds it."""
-    with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-        list(ingest_files([(data / DOCUMENT, DOCUMENT)], folder, settings))
-        with Index.open(folder, settings) as index:
-            named = [c for c in index.snapshot.chunks(DOCUMENT) if c.kind in NAMED]
-            results = []
-            for chunk in named:
-                start = time.perf_counter()
-                found = index.search_ranking(chunk.locator, 1).ids
-                seconds = time.perf_counter() - start
-                results.append(Named(chunk.locator, found == (chunk.id,), seconds))
-            return results
+def _scored(index: Index, question: Question) -> Scored:
+    ranking = index.search_ranking(question.text, 2 * max(DEPTHS))
+    chunks = index.snapshot.get(ranking.ids)
+    sections = _spans(index, question.sections)
+    clauses = _spans(index, question.clauses)
+    return Scored(
+        question,
+        _first_rank(chunks, sections),
+        _first_rank(chunks, clauses),
+        bool(sections),
+        bool(clauses),
+    )
+
+
+def locators_first(data: Path, pipelines: Sequence[Settings]) -> list[list[Named]]:
+    """Return for each pipeline how the locator of every section, clause and table finds it."""
+    with opened([(data / DOCUMENT, DOCUMENT)], pipelines) as indexes:
+        return [[_named(index, chunk) for chunk in _places(index)] for index in indexes]
+
+
+def _places(index: Index) -> list[Chunk]:
+    return [chunk for chunk in index.snapshot.chunks(DOCUMENT) if chunk.kind in NAMED]
+
+
+def _named(index: Index, chunk: Chunk) -> Named:
+    start = time.perf_counter()
+    found = index.search_ranking(chunk.locator, 1).ids
+    return Named(chunk.locator, found == (chunk.id,), time.perf_counter() - start)
 
 
 def _spans(index: Index, locators: Sequence[str]) -> list[Span]:

@@ -57,6 +57,26 @@ def test_figures_hold_mean_interval_and_count() -> None:
     assert figures.intervals["strict_lcs"] == (50.0, 100.0)
 
 
+def test_differences_are_paired_by_question() -> None:
+    """A small change that every question agrees on is seen, however wide the figures spread."""
+    groups = [str(i) for i in range(20)]
+    low, high = Figures(), Figures()
+    low.add("mrr", [i / 20 for i in range(20)], groups)
+    high.add("mrr", [i / 20 + 0.01 for i in range(20)], groups)
+    high.add("other", [1.0], ["a"])
+    change = high.minus(low)
+    assert change.values == {"mrr": pytest.approx(0.01)}
+    assert change.intervals["mrr"] == pytest.approx((0.01, 0.01))
+    assert high.intervals["mrr"][0] < low.intervals["mrr"][1]
+
+
+def test_figures_of_other_questions_have_no_difference() -> None:
+    one, other = Figures(), Figures()
+    one.add("mrr", [1.0, 0.0], ["a", "b"])
+    other.add("mrr", [1.0, 0.0], ["a", "c"])
+    assert one.minus(other).values == {}
+
+
 @pytest.fixture
 def ohr_data(tmp_path: Path) -> Path:
     folder = tmp_path / "gt" / "law"
@@ -86,8 +106,8 @@ def question(name: str, document: str, text: str, evidence: str, page: int) -> d
 
 
 def test_ohr_bench_scores_and_counts_missing_documents_apart(ohr_data: Path) -> None:
-    results = list(ohr_bench.run(ohr_data, ohr_data / "qas_dev.json", Settings()))
-    scored = [each for each in results if isinstance(each, ohr_bench.Scored)]
+    results = list(ohr_bench.run(ohr_data, ohr_data / "qas_dev.json", [Settings()]))
+    scored = [each for row in results for each in row]
     assert len(results) == 2 and len(scored) == 1
     assert scored[0].strict == 1.0 and scored[0].page_rank == 1
     figures = ohr_bench.summarise(scored)
@@ -99,8 +119,7 @@ def test_ohr_bench_scores_and_counts_missing_documents_apart(ohr_data: Path) -> 
 def test_strict_counts_only_the_gold_page(ohr_data: Path) -> None:
     wrong_page = question("q", "law/lease", "landlord roof spring", "The landlord repairs", 0)
     (ohr_data / "one.json").write_text(json.dumps([wrong_page]))
-    (result,) = ohr_bench.run(ohr_data, ohr_data / "one.json", Settings())
-    assert isinstance(result, ohr_bench.Scored)
+    ((result,),) = ohr_bench.run(ohr_data, ohr_data / "one.json", [Settings()])
     assert result.loose == 1.0
     assert result.strict < 0.5
 
@@ -130,7 +149,7 @@ def test_part97_ranks_sections_and_clauses(tmp_path: Path) -> None:
     ]
     lines = [json.dumps({**item, "gold_sections": [f"§ {item['cited'][1:5]}"]}) for item in asked]
     (tmp_path / "questions.jsonl").write_text("\n".join(lines))
-    first, second = part97.run(tmp_path, tmp_path / "questions.jsonl", Settings())
+    (first,), (second,) = part97.run(tmp_path, tmp_path / "questions.jsonl", [Settings()])
     assert (first.section_rank, first.clause_rank) == (1, 1)
     assert second.has_section is False and second.has_clause is False
     figures = part97.summarise([first, second])

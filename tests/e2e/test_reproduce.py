@@ -1,0 +1,85 @@
+"""pincite reproduce as a user meets it: one pipeline, several, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def documented_settings() -> str:
+    """Return the settings file that the documentation tells one to write."""
+    page = (Path(__file__).parents[2] / "docs/evaluate.md").read_text(encoding="utf-8")
+    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    return str(settings)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder of data sets with a tiny XQuAD."""
+    folder = tmp_path / "data" / "xquad"
+    folder.mkdir(parents=True)
+    paragraphs = [
+        {"context": "Cats sleep on roofs.", "qas": [{"question": "Where is a cat sleeping?"}]},
+        {"context": "Dogs bark in parks.", "qas": [{"question": "Who barked?"}]},
+    ]
+    content = {"data": [{"title": "Animals", "paragraphs": paragraphs}]}
+    (folder / "xquad.en.json").write_text(json.dumps(content))
+    (tmp_path / "plain.toml").write_text(documented_settings())
+    return tmp_path / "data"
+
+
+def test_one_pipeline_prints_its_figures(pincite: Run, data: Path) -> None:
+    told = pincite("reproduce", "xquad", "--data", data, "--pipeline", "lexical")
+    assert told.code == 0, told.err
+    lines = told.out.splitlines()
+    assert lines[0].startswith("xquad, pipeline lexical: 2 questions, 0 not evaluable")
+    assert lines[1].split() == ["figure", "value", "95", "%", "n"]
+    assert lines[2].split() == ["en_recall@1", "1.000", "1.000", "–", "1.000", "2"]
+    flat = pincite("reproduce", "xquad", "--data", data, "--pipeline", "lexical", "--json").json
+    assert (flat["pipeline"], flat["questions"], flat["en_recall@1"]) == ("lexical", 2, 1.0)
+    assert flat["intervals"]["en_mrr"] == [1.0, 1.0]
+
+
+def test_several_pipelines_stand_side_by_side(pincite: Run, data: Path) -> None:
+    pipelines = ("--pipeline", "lexical", "--pipeline", data.parent / "plain.toml")
+    told = pincite("reproduce", "xquad", "--data", data, *pipelines, COLUMNS="80")
+    assert told.code == 0, told.err
+    lines = told.out.splitlines()
+    assert lines[0].startswith("xquad, plain beside lexical: 2 questions")
+    assert lines[2].split() == ["en_recall@1", "lexical", "1.000", "1.000", "–", "1.000"]
+    below = "n = 2 plain 0.000 0.000 – 0.000 -1.000 -1.000 – -1.000"
+    assert lines[3].split() == below.split()
+    told = pincite("reproduce", "xquad", "--data", data, *pipelines, "--json").json
+    assert [each["pipeline"] for each in told["pipelines"]] == ["lexical", "plain"]
+    assert [each["en_recall@1"] for each in told["pipelines"]] == [1.0, 0.0]
+    (change,) = told["differences"]
+    assert (change["pipeline"], change["to"], change["en_recall@1"]) == ("plain", "lexical", -1.0)
+    assert change["intervals"]["en_recall@1"] == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["xquad", "--data", "nowhere"], 3, "no folder nowhere"),
+        (["scifact", "--data", "data"], 3, "corpus.csv"),
+        (["srd-5.1", "--data", "data"], 3, "no spells"),
+        (["squad-it", "--data", "data"], 3, "dev.json.gz"),
+        (["xquad", "--data", "data", "--questions", "plain.toml"], 3, "SQuAD"),
+        (["xquad", "--data", "data", "--pipeline", "magic"], 2, "no pipeline 'magic'"),
+        (["xquad", "--data", "data", "--pipeline", "gone.toml"], 2, "gone.toml"),
+        (["xquad", "--pipeline", "lexical", "--pipeline", "lexical"], 2, "two pipelines"),
+    ],
+)
+def test_errors_are_one_line_with_a_remedy(
+    pincite: Run, data: Path, arguments: list[str], code: int, words: str
+) -> None:
+    told = pincite("reproduce", *arguments, cwd=data.parent)
+    assert (told.code, told.out) == (code, "")
+    assert words in told.err and "hint:" in told.err
