@@ -5,6 +5,9 @@
     chunks.jsonl      enriched chunks: place, span, path, text and facts: one chunk a line
     graph.jsonl       links: source, relation, target and their evidence: one link a line; and which
                       places are the same as those of the edition before ("same_as")
+    queries.jsonl     where asked for: questions with the places that answer them, one a line
+
+Reading back takes the first four: questions are made from them again.
 
 Lines of one document stand together, in the same order in all files, so reading them back needs
 the memory of one document only.
@@ -13,7 +16,7 @@ the memory of one document only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, fields
 from itertools import groupby
@@ -31,11 +34,17 @@ from pincite.store.snapshot import Snapshot
 
 FILES = ("documents.jsonl", "chunks.jsonl", "graph.jsonl")
 SAME_AS = "same_as"
+# Who makes questions is evaluation's affair, a layer above: it is handed in.
+Ask = Callable[[Snapshot, Loaded], Iterable[dict[str, Any]]]
 _PLAIN = [f.name for f in fields(Chunk) if f.name not in ("id", "span", "text", "path")]
 
 
-def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
-    """Write the index as plain files and yield each document's id when it is written."""
+def export_index(snapshot: Snapshot, folder: Path, *, ask: Ask | None = None) -> Iterator[str]:
+    """Write the index as plain files and yield each document's id when it is written.
+
+    Args:
+        ask: makes the questions of a document; without it no queries are written.
+    """
     with explained("write to", folder), ExitStack() as stack:
         folder.mkdir(parents=True, exist_ok=True)
         shape = json.dumps(snapshot.manifest.shape, indent=1, sort_keys=True)
@@ -44,6 +53,9 @@ def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
             stack.enter_context((folder / name).open("w", encoding="utf-8")) for name in FILES
         )
         earlier = earlier_editions(snapshot.editions())
+        queries = folder / "queries.jsonl"
+        queries.unlink(missing_ok=True)  # of an earlier export, maybe of other documents
+        asked = stack.enter_context(queries.open("w", encoding="utf-8")) if ask else None
         for segment in snapshot.segments:
             for entry in segment.entries():
                 loaded = entry.loaded
@@ -55,6 +67,9 @@ def export_index(snapshot: Snapshot, folder: Path) -> Iterator[str]:
                 if before := earlier.get(loaded.document.id):
                     for record in _same_as(snapshot, before, loaded):
                         _line(graph, record)
+                if ask and asked:
+                    for record in ask(snapshot, loaded):
+                        _line(asked, record)
                 yield loaded.document.id
 
 

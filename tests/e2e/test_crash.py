@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -21,11 +22,15 @@ import pytest
 
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StoreError
+from pincite.core.settings import SearchSettings
 from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
 
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
 Play = Callable[..., int]
+
+# Searched by words: the driver's vectors are only there to be written.
+WORDS = replace(driver.SETTINGS, search=SearchSettings(pipeline="lexical", spread=0.0))
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +73,11 @@ def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 def visible(home: Path) -> dict[str, str]:
     """Return the texts by document of the index after checking everything about it."""
     folder = home / "index"
-    for entry in current(folder).segments:
+    manifest = current(folder)
+    for entry in (*manifest.segments, *manifest.vectors):
         assert check_files(folder, entry, full=True) == []
-    with Index.open(folder, driver.SETTINGS) as index:
+    assert {entry.segment for entry in manifest.vectors} <= {e.name for e in manifest.segments}
+    with Index.open(folder, WORDS) as index:
         documents = index.documents()
         texts = {doc_id: index.snapshot.document(doc_id).text for doc_id in documents}
         for doc_id, text in texts.items():
@@ -115,12 +122,16 @@ def check_recovery(home: Path, number: int) -> None:
         "CURRENT",
         "generations",
         "segments",
+        "vectors",
         "write.lock",
     ]
     kept = list((folder / "generations").iterdir())
     assert len(kept) <= KEPT_GENERATIONS
-    named = {entry.name for file in kept for entry in read_manifest(file).segments}
-    assert {path.name for path in (folder / "segments").iterdir()} == named
+    for part in ("segments", "vectors"):
+        named = {entry.name for file in kept for entry in getattr(read_manifest(file), part)}
+        assert {path.name for path in (folder / part).iterdir()} == named
+    with Index.open(folder, WORDS) as index:
+        assert sum(entry.chunks for entry in index.snapshot.manifest.vectors) >= len(index.snapshot)
 
 
 def test_kill_during_first_ingest(play: Play, scratch: Path) -> None:

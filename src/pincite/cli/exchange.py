@@ -17,12 +17,14 @@ FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.
 def export(
     folder: FolderArgument, index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False
 ) -> None:
-    """Write documents, enriched chunks and the graph as JSON lines."""
+    """Write documents, enriched chunks, the graph and made questions as JSON lines."""
+    from pincite.evaluate.synthetic import records
     from pincite.exchange import export_index
     from pincite.store.snapshot import Snapshot
 
     with told(as_json=as_json, index=index), Snapshot.open(index) as snapshot:
-        _report(export_index(snapshot, folder), "written to", folder, as_json=as_json)
+        written = export_index(snapshot, folder, ask=records)
+        _report(written, "written to", folder, as_json=as_json)
 
 
 def load(

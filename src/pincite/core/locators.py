@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Words that name the kind of a place and are no part of its number.
 _PREFIX = re.compile(
@@ -11,15 +12,21 @@ _PREFIX = re.compile(
     r"(?=[\d(]|[A-Z]\b|[IVXLC]+\b))",
     re.IGNORECASE,
 )
+_GAPS = re.compile(r"\s+")
+_INNER_GAPS = re.compile(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()")
+# A document asks for the keys of its places again and again: for links, for names, for the index.
+_REMEMBERED = 8192
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def locator_key(locator: str) -> str:
     """Return the form that all ways to write a locator share.
 
     >>> locator_key("§ 97.113 (a) (4)"), locator_key("TABLE 250.122")
     ('97.113(a)(4)', 'table 250.122')
     """
-    text = unicodedata.normalize("NFKC", locator).strip().rstrip(".:;,")
+    text = locator if locator.isascii() else unicodedata.normalize("NFKC", locator)
+    text = text.strip().rstrip(".:;,")
     text = _PREFIX.sub("", text)
-    text = re.sub(r"\s+", " ", text)
-    return re.sub(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()", r"\1", text).casefold().strip()
+    text = _GAPS.sub(" ", text)
+    return _INNER_GAPS.sub(r"\1", text).casefold().strip()

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from pincite.core.errors import StoreError
-from pincite.index.postings import Field, dead_counts, term_key
+from pincite.index.postings import Field, dead_counts, pair_key, term_key
 from pincite.store.segment import Segment
 from pincite.store.snapshot import Snapshot
 
@@ -94,9 +94,13 @@ class LexicalIndex:
         return _found(fields, [key] * len(fields))
 
     def _find_pair(self, left: str, right: str) -> Term:
+        fields = [(part.pair, part.dead_pairs) for part in self.segments]
         places = zip(self._term(left).positions, self._term(right).positions, strict=True)
-        keys = [a << 32 | b if a >= 0 and b >= 0 else None for a, b in places]
-        return _found([(part.pair, part.dead_pairs) for part in self.segments], keys)
+        keys = [
+            pair_key(a, b, field.keys) if field is not None and a >= 0 and b >= 0 else None
+            for (field, _), (a, b) in zip(fields, places, strict=True)
+        ]
+        return _found(fields, keys)
 
 
 def _found(

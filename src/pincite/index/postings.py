@@ -2,15 +2,18 @@
 
 A *field* is a sorted array of keys with, for each key, the rows that contain it and how often:
 
-    {field}_keys     uint64, sorted     hash of a term; of a pair: left term << 32 | right term
-    {field}_offsets  int64, one more    where the key's postings start
-    {field}_rows     int32              rows in ascending order
-    {field}_counts   uint16             occurrences in that row
+    {field}_keys     uint64, sorted     hash of a term; of a pair: see pair_key
+    {field}_offsets  signed, one more   where the key's postings start
+    {field}_rows     unsigned           rows in ascending order
+    {field}_counts   unsigned           occurrences in that row, at most MAX_COUNT
 
 ``term`` is the field of single terms, ``pair`` that of neighbouring content terms, function words
 between them passed over; ``pair_lengths`` holds how many each row has. ``stream`` holds every row's
 terms in order (as positions in term_keys) and ``stream_offsets`` where each row starts: it serves
 window scores, and merging segments without reading any text again.
+
+Numbers are as narrow as their largest one allows: most segments have fewer than 65,536 rows and
+terms, and then take half the space.
 """
 
 from __future__ import annotations
@@ -28,6 +31,14 @@ MAX_COUNT = np.iinfo(np.uint16).max
 def term_key(term: str) -> int:
     """Return the 64-bit key of a term, the same in every process and version."""
     return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little")
+
+
+def pair_key(left: int, right: int, keys: Array) -> int:
+    """Return the key of two neighbouring terms as a field's keys write it.
+
+    Positions of terms take half of the bits each.
+    """
+    return left << (4 * keys.dtype.itemsize) | right
 
 
 def build_postings(
@@ -48,7 +59,7 @@ def build_postings(
     stream, keys = rank[stream], keys[order]
     size = len(offsets) - 1
     rows = np.repeat(np.arange(size, dtype=np.uint64), np.diff(offsets))
-    arrays: dict[str, Array] = {"stream": stream, "stream_offsets": offsets.astype(np.int64)}
+    arrays = {"stream": _narrow(stream), "stream_offsets": _narrow_signed(offsets)}
     arrays |= _field("term", stream.astype(np.uint64), rows)
     arrays["term_keys"] = keys
     if pairs:
@@ -65,8 +76,10 @@ def _pairs(stream: Array, rows: Array, vocabulary: int, size: int) -> dict[str, 
     arrays = _field("pair", (stream[:-1][inside] << bits) | stream[1:][inside], rows)
     packed = arrays["pair_keys"]
     low = (np.uint64(1) << bits) - np.uint64(1)
-    arrays["pair_keys"] = ((packed >> bits) << np.uint64(32)) | (packed & low)
-    arrays["pair_lengths"] = np.bincount(rows.astype(np.int64), minlength=size).astype(np.int32)
+    kind: type[np.unsignedinteger[Any]] = np.uint32 if vocabulary <= 1 << 16 else np.uint64
+    half = np.uint64(4 * np.dtype(kind).itemsize)
+    arrays["pair_keys"] = (((packed >> bits) << half) | (packed & low)).astype(kind)
+    arrays["pair_lengths"] = _narrow_signed(np.bincount(rows.astype(np.int64), minlength=size))
     return arrays
 
 
@@ -86,10 +99,21 @@ def _field(name: str, keys: Array, rows: Array) -> dict[str, Array]:
     first = np.flatnonzero(_changes(keys))
     return {
         f"{name}_keys": keys[first],
-        f"{name}_offsets": np.append(first, len(keys)).astype(np.int64),
-        f"{name}_rows": rows[at].astype(np.int32),
-        f"{name}_counts": np.minimum(counts, MAX_COUNT).astype(np.uint16),
+        f"{name}_offsets": _narrow_signed(np.append(first, len(keys))),
+        f"{name}_rows": _narrow(rows[at]),
+        f"{name}_counts": _narrow(np.minimum(counts, MAX_COUNT)),
     }
+
+
+def _narrow(values: Array) -> Array:
+    """Return the numbers, none below 0, in the narrowest unsigned type that holds them all."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def _narrow_signed(values: Array) -> Array:
+    """Return the numbers in 32 bits if they fit; signed, so that differences stay true."""
+    fits = int(values.max(initial=0)) <= np.iinfo(np.int32).max
+    return values.astype(np.int32 if fits else np.int64)
 
 
 def _changes(values: Array) -> Array:
@@ -128,7 +152,7 @@ class Field:
 
     def position(self, key: int) -> int:
         """Return where a key stands, -1 if the field does not have it."""
-        at = int(np.searchsorted(self.keys, np.uint64(key)))
+        at = int(np.searchsorted(self.keys, self.keys.dtype.type(key)))
         return at if at < len(self.keys) and self.keys[at] == key else -1
 
     def span(self, position: int) -> tuple[int, int]:

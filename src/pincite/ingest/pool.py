@@ -7,6 +7,7 @@ Children answer in JSON, so even a child that a file took over cannot make the p
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -180,6 +181,9 @@ def _serve(pipe: Connection, settings_text: str) -> None:
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     _limit(settings.limits)
     parent = os.getppid()
+    # Values of a document are freed one by one: looking for cycles among them is mostly in vain.
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     while True:
         # Later children inherit this pipe's other end, so a killed parent does not close it.
         while not pipe.poll(ORPHAN_SECONDS):

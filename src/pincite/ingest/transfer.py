@@ -10,6 +10,7 @@ from typing import Any
 from pincite.core.errors import SourceError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 
+_FACT_FIELDS = [each.name for each in fields(Facts)]
 _CHUNK_FIELDS = [each.name for each in fields(Chunk) if each.name not in ("text", "span", "path")]
 
 
@@ -25,7 +26,7 @@ def to_json(result: Loaded | SourceError) -> bytes:
             [link.source, link.relation, link.target, link.span.start, link.span.end]
             for link in result.links
         ],
-        "facts": {chunk_id: asdict(facts) for chunk_id, facts in result.facts.items()},
+        "facts": {chunk_id: _plain(facts) for chunk_id, facts in result.facts.items()},
         "findings": [asdict(finding) for finding in result.findings],
         "boxes": [[getattr(box, each.name) for each in fields(Box)] for box in result.boxes],
     }
@@ -50,6 +51,11 @@ def from_json(data: bytes) -> Loaded | SourceError:
         findings=tuple(Finding(**finding) for finding in value["findings"]),
         boxes=tuple(Box(*row) for row in value["boxes"]),
     )
+
+
+def _plain(facts: Facts) -> dict[str, Any]:
+    """Return the facts by name, without the copy of each value that ``asdict`` makes."""
+    return {name: getattr(facts, name) for name in _FACT_FIELDS}
 
 
 def _chunk_row(chunk: Chunk) -> list[Any]:

@@ -21,7 +21,7 @@ from typing import Any
 from pincite.core.errors import StaleIndex, StoreError
 from pincite.store.files import delete, sha256_of, sync, write_durably
 
-FORMAT = 1
+FORMAT = 2
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
 SEGMENTS, VECTORS = "segments/", "vectors/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
@@ -20,6 +21,16 @@ from pincite.store.segment_files import Entry
 _CHUNK_COLUMNS = (
     "id, doc_id, start, end, own_end, kind, locator, title, path, page, parent, searched, context"
 )
+
+_BOX_COLUMNS = "t.start, t.end, t.page, t.x0, t.y0, t.x1, t.y1"
+_LINKS = """
+SELECT c.id, w.text, l.target, l.start, l.end
+FROM documents d
+JOIN links l ON l.source BETWEEN d.first AND d.last
+JOIN chunks c ON c.ordinal = l.source
+JOIN words w ON w.number = l.relation
+WHERE d.id = ? ORDER BY l.rowid
+"""
 
 
 class Segment:
@@ -66,12 +77,14 @@ class Segment:
                 f"segment {self.entry.name} is damaged: {error}", hint="run: pincite doctor"
             ) from error
 
-    def of_document(self, columns: str, table: str, doc_id: str) -> list[tuple[Any, ...]]:
+    def _of_document(self, columns: str, table: str, doc_id: str) -> list[tuple[Any, ...]]:
         """Return the rows of a table that belong to a live document, in the order written."""
         if doc_id in self.dropped:
             return []
-        order = "ordinal" if table == "chunks" else "rowid"
-        sql = f"SELECT {columns} FROM {table} WHERE doc_id = ? ORDER BY {order}"
+        sql = (
+            f"SELECT {columns} FROM documents d JOIN {table} t ON t.document = d.number "
+            "WHERE d.id = ? ORDER BY t.rowid"
+        )
         return self.select(sql, (doc_id,))
 
     def document(self, doc_id: str) -> Document | None:
@@ -104,7 +117,9 @@ class Segment:
 
     def links(self, doc_id: str) -> list[Link]:
         """Return the edges that start in a document."""
-        rows = self.of_document("source, relation, target, start, end", "links", doc_id)
+        if doc_id in self.dropped:
+            return []
+        rows = self.select(_LINKS, (doc_id,))
         return [
             Link(source, relation, target, Span(doc_id, start, end))
             for source, relation, target, start, end in rows
@@ -112,30 +127,34 @@ class Segment:
 
     def findings(self, doc_id: str) -> list[Finding]:
         """Return what the reader noticed about a document."""
-        rows = self.of_document("value", "findings", doc_id)
+        rows = self._of_document("t.value", "findings", doc_id)
         return [Finding(**json.loads(row[0])) for row in rows]
 
     def boxes(self, doc_id: str) -> list[Box]:
         """Return where a document's words stand on its pages."""
-        rows = self.of_document("start, end, page, x0, y0, x1, y1", "boxes", doc_id)
+        rows = self._of_document(_BOX_COLUMNS, "boxes", doc_id)
         return [Box(*row) for row in rows]
 
     def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
         """Return what enrichment knows of these chunks."""
         marks = ", ".join("?" * len(ids))
-        rows = self.select(f"SELECT id, value FROM facts WHERE id IN ({marks})", ids)
+        return self._facts(f"c.id IN ({marks})", ids)
+
+    def _facts(self, where: str, values: Sequence[Any]) -> dict[str, Facts]:
+        sql = "SELECT c.id, w.text FROM chunks c JOIN words w ON w.number = c.facts WHERE "
+        rows = self.select(sql + where, values)
         return {chunk_id: Facts.from_plain(json.loads(value)) for chunk_id, value in rows}
 
     def entries(self) -> Iterator[Entry]:
         """Yield every live document with all that belongs to it, in the order written."""
-        order = self.select("SELECT doc_id FROM chunks GROUP BY doc_id ORDER BY MIN(ordinal)")
-        for (doc_id,) in order:
+        keys = self.select("SELECT ordinal, key FROM keys ORDER BY ordinal")
+        for doc_id, first, last in self.select("SELECT id, first, last FROM documents"):
             document = self.document(doc_id)
             if document is None:
                 continue
-            rows = self.of_document(_CHUNK_COLUMNS, "chunks", doc_id)
+            rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
             chunks = [to_chunk(row, document.text) for row in rows]
-            facts = self._facts_of(doc_id)
+            facts = self._facts("c.ordinal BETWEEN ? AND ?", (first, last))
             loaded = Loaded(
                 document,
                 chunks,
@@ -144,29 +163,23 @@ class Segment:
                 self.findings(doc_id),
                 self.boxes(doc_id),
             )
-            keys = self.select(
-                "SELECT k.key, k.id FROM keys k JOIN chunks c USING (id) WHERE c.doc_id = ?",
-                (doc_id,),
-            )
-            yield Entry(loaded, keys)
-
-    def _facts_of(self, doc_id: str) -> dict[str, Facts]:
-        sql = "SELECT f.id, f.value FROM facts f JOIN chunks c USING (id) WHERE c.doc_id = ?"
-        return {
-            name: Facts.from_plain(json.loads(value)) for name, value in self.select(sql, (doc_id,))
-        }
+            start, end = bisect_left(keys, (first, "")), bisect_left(keys, (last + 1, ""))
+            own = [(key, chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
+            yield Entry(loaded, own)
 
     def chunk_rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the raw columns of live chunks; ``where`` is our own SQL, never a user's."""
-        rows = self.select(f"SELECT {_CHUNK_COLUMNS} FROM chunks {where}", values)
+        rows = self.select(f"SELECT {_CHUNK_COLUMNS} FROM places {where}", values)
         return [row for row in rows if row[1] not in self.dropped] if self.dropped else rows
 
     def live_rows(self) -> Array:
         """Return which searched rows belong to documents that are still in the index."""
         live = np.ones(self.entry.chunks, dtype=bool)
         if self.dropped:
-            marks = self.select("SELECT doc_id FROM chunks WHERE searched ORDER BY ordinal")
-            live[:] = [doc_id not in self.dropped for (doc_id,) in marks]
+            numbers = self.select("SELECT number, id FROM documents")
+            dropped = {number for number, doc_id in numbers if doc_id in self.dropped}
+            marks = self.select("SELECT document FROM chunks WHERE searched ORDER BY ordinal")
+            live[:] = [number not in dropped for (number,) in marks]
         return live
 
 

@@ -14,33 +14,54 @@ from pincite.core.types import Chunk, Facts, Finding, Loaded
 from pincite.store.array_files import Array, write_folder
 from pincite.store.manifest import SEGMENTS, SegmentEntry
 
+# Names stand once and are numbered: documents by ``number``, chunks by ``ordinal``, repeated words
+# (kinds, paths, contexts, facts) in ``words``. The view ``places`` puts them together again.
 _SCHEMA = """
 CREATE TABLE documents (
-    id TEXT PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, meta TEXT NOT NULL
-) WITHOUT ROWID;
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, first INTEGER NOT NULL,
+    last INTEGER NOT NULL,  -- the ordinals of its chunks
+    title TEXT NOT NULL, meta TEXT NOT NULL, text TEXT NOT NULL  -- last: the rest is read without
+);
+CREATE TABLE words (number INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE chunks (
     ordinal INTEGER PRIMARY KEY,  -- document order; searched chunks take rows in this order
-    id TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-    own_end INTEGER NOT NULL, kind TEXT NOT NULL, locator TEXT NOT NULL, title TEXT NOT NULL,
-    path TEXT NOT NULL, page INTEGER, parent TEXT, searched INTEGER NOT NULL, context TEXT NOT NULL
+    id TEXT NOT NULL UNIQUE, document INTEGER NOT NULL, start INTEGER NOT NULL,
+    end INTEGER NOT NULL, own_end INTEGER NOT NULL, kind INTEGER NOT NULL, locator TEXT NOT NULL,
+    title TEXT NOT NULL, path INTEGER NOT NULL, page INTEGER, parent INTEGER,
+    searched INTEGER NOT NULL, context INTEGER NOT NULL, facts INTEGER
 );
-CREATE TABLE keys (key TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (key, id)) WITHOUT ROWID;
+CREATE TABLE keys (
+    key TEXT NOT NULL, ordinal INTEGER NOT NULL, PRIMARY KEY (key, ordinal)
+) WITHOUT ROWID;
 CREATE TABLE links (
-    source TEXT NOT NULL, relation TEXT NOT NULL, target TEXT NOT NULL,
-    doc_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL
+    source INTEGER NOT NULL, relation INTEGER NOT NULL, target TEXT NOT NULL,
+    start INTEGER NOT NULL, end INTEGER NOT NULL
 );
-CREATE TABLE facts (id TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE findings (doc_id TEXT NOT NULL, value TEXT NOT NULL);
+CREATE TABLE findings (document INTEGER NOT NULL, value TEXT NOT NULL);
 CREATE TABLE boxes (
-    doc_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL, page INTEGER NOT NULL,
-    x0 REAL NOT NULL, y0 REAL NOT NULL, x1 REAL NOT NULL, y1 REAL NOT NULL
+    document INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+    page INTEGER NOT NULL, x0 REAL NOT NULL, y0 REAL NOT NULL, x1 REAL NOT NULL, y1 REAL NOT NULL
 );
-CREATE INDEX chunks_of_document ON chunks (doc_id, ordinal);
+CREATE VIEW places AS
+    SELECT c.ordinal, c.id, d.id AS doc_id, c.start, c.end, c.own_end, k.text AS kind, c.locator,
+        c.title, p.text AS path, c.page, c.parent AS above,
+        (SELECT id FROM chunks WHERE ordinal = c.parent) AS parent, c.searched, x.text AS context
+    FROM chunks c
+    JOIN documents d ON d.number = c.document AND c.ordinal BETWEEN d.first AND d.last
+    JOIN words k ON k.number = c.kind
+    JOIN words p ON p.number = c.path
+    JOIN words x ON x.number = c.context;
+"""
+# Made when all rows are there: faster, and their pages are full.
+_INDEXES = """
 CREATE INDEX chunks_of_parent ON chunks (parent);
 CREATE INDEX links_from ON links (source);
 CREATE INDEX links_to ON links (target);
-CREATE INDEX boxes_of_document ON boxes (doc_id, start);
+CREATE INDEX findings_of_document ON findings (document);
+CREATE INDEX boxes_of_document ON boxes (document);
 """
+# Repeated words that are remembered while a segment is written; beyond it some stand twice.
+REMEMBERED_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,65 +87,108 @@ def write_segment(
 
 
 def _write_sqlite(file: Path, entries: Iterable[Entry]) -> tuple[int, int]:
-    documents = searched = ordinal = 0
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         # The file is synced as a whole before anything refers to it: no journal is needed.
         database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
         database.execute("BEGIN")
+        rows = _Rows(database)
         for entry in entries:
-            loaded = entry.loaded
-            rows = [_row(ordinal + i, chunk) for i, chunk in enumerate(loaded.chunks)]
-            _insert(database, entry, rows)
-            documents += 1
-            ordinal += len(rows)
-            searched += sum(chunk.searched for chunk in loaded.chunks)
+            rows.insert(entry)
         database.execute("COMMIT")
-    return documents, searched
+        database.executescript(_INDEXES)
+    return rows.documents, rows.searched
 
 
-def _insert(database: sqlite3.Connection, entry: Entry, rows: list[tuple[Any, ...]]) -> None:
-    """Insert everything about one document."""
-    loaded, doc = entry.loaded, entry.loaded.document
-    meta = json.dumps(dict(doc.meta), sort_keys=True)
-    database.execute(
-        "INSERT INTO documents VALUES (?, ?, ?, ?)", (doc.id, doc.title, doc.text, meta)
-    )
-    values = {
-        "chunks": rows,
-        "keys": entry.keys,
-        "links": [
-            (link.source, link.relation, link.target, doc.id, link.span.start, link.span.end)
-            for link in loaded.links
-        ],
-        "facts": [(name, _as_json(facts)) for name, facts in sorted(loaded.facts.items())],
-        "findings": [(doc.id, _as_json(finding)) for finding in loaded.findings],
-        "boxes": [(doc.id, *astuple(box)) for box in loaded.boxes],
-    }
-    for table, table_rows in values.items():
-        if table_rows:
-            marks = ", ".join("?" * len(table_rows[0]))
-            database.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", table_rows)
+class _Rows:
+    """Inserts documents, one after the other, and numbers what they name."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._words: dict[str, int] = {}
+        self._facts: dict[Facts, int] = {}
+        self._last_word = 0
+        self._chunks = 0
+        self.documents = 0
+        self.searched = 0
+
+    def insert(self, entry: Entry) -> None:
+        """Insert everything about one document."""
+        loaded, document = entry.loaded, entry.loaded.document
+        first, number = self._chunks, self.documents
+        ordinals = {chunk.id: first + i for i, chunk in enumerate(loaded.chunks)}
+        last = first + len(loaded.chunks) - 1
+        meta = json.dumps(dict(document.meta), sort_keys=True)
+        about = (number, document.id, first, last, document.title, meta, document.text)
+        values: dict[str, Sequence[tuple[Any, ...]]] = {
+            "documents": [about],
+            "chunks": [
+                self._row(chunk, number, ordinals, loaded.facts.get(chunk.id))
+                for chunk in loaded.chunks
+            ],
+            "keys": [(key, ordinals[chunk_id]) for key, chunk_id in entry.keys],
+            "links": [
+                (
+                    ordinals[link.source],
+                    self._word(link.relation),
+                    link.target,
+                    link.span.start,
+                    link.span.end,
+                )
+                for link in loaded.links
+            ],
+            "findings": [(number, _as_json(finding)) for finding in loaded.findings],
+            "boxes": [(number, *astuple(box)) for box in loaded.boxes],
+        }
+        for table, rows in values.items():
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                # A key that names one chunk twice, by its locator and its title, is one row.
+                self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+        self._chunks += len(loaded.chunks)
+        self.documents += 1
+        self.searched += sum(chunk.searched for chunk in loaded.chunks)
+
+    def _row(
+        self, chunk: Chunk, document: int, ordinals: Mapping[str, int], facts: Facts | None
+    ) -> tuple[Any, ...]:
+        return (
+            ordinals[chunk.id],
+            chunk.id,
+            document,
+            chunk.span.start,
+            chunk.span.end,
+            chunk.own_end,
+            self._word(chunk.kind),
+            chunk.locator,
+            chunk.title,
+            self._word(json.dumps(chunk.path, ensure_ascii=False)),
+            chunk.page,
+            None if chunk.parent is None else ordinals[chunk.parent],
+            int(chunk.searched),
+            self._word(chunk.context),
+            None if facts is None else self._known(facts),
+        )
+
+    def _known(self, facts: Facts) -> int:
+        """Return the number of these facts: most chunks share theirs with many others."""
+        number = self._facts.get(facts)
+        if number is None:
+            if len(self._facts) >= REMEMBERED_WORDS:
+                self._facts.clear()
+            number = self._facts[facts] = self._word(_as_json(facts))
+        return number
+
+    def _word(self, text: str) -> int:
+        """Return the number of a repeated word, writing it when it is new."""
+        number = self._words.get(text)
+        if number is None:
+            if len(self._words) >= REMEMBERED_WORDS:
+                self._words.clear()
+            self._last_word += 1
+            number = self._words[text] = self._last_word
+            self._database.execute("INSERT INTO words VALUES (?, ?)", (number, text))
+        return number
 
 
 def _as_json(value: Facts | Finding) -> str:
     return json.dumps(asdict(value), sort_keys=True, ensure_ascii=False)
-
-
-def _row(ordinal: int, chunk: Chunk) -> tuple[Any, ...]:
-    span = chunk.span
-    return (
-        ordinal,
-        chunk.id,
-        span.doc_id,
-        span.start,
-        span.end,
-        chunk.own_end,
-        chunk.kind,
-        chunk.locator,
-        chunk.title,
-        json.dumps(chunk.path, ensure_ascii=False),
-        chunk.page,
-        chunk.parent,
-        int(chunk.searched),
-        chunk.context,
-    )

@@ -23,6 +23,9 @@ SQL_VALUES = 500
 TEXT_CACHE_CHARS = 16_000_000
 MAX_VALUES = 10_000  # in one statement; SQLite's limit is 32,766 where nobody raised it
 
+_OWNED = "chunks c JOIN documents d ON d.number = c.document"
+_KEYED = f"SELECT DISTINCT k.key, d.id FROM {_OWNED} JOIN keys k ON k.ordinal = c.ordinal"
+
 
 class Snapshot:
     """A generation of an index, for any number of reading threads."""
@@ -107,7 +110,7 @@ class Snapshot:
         found: dict[str, tuple[str, str]] = {}
         marks = ", ".join("?" * len(ids))
         for segment in self.segments:
-            sql = f"SELECT id, doc_id, locator FROM chunks WHERE id IN ({marks})"
+            sql = f"SELECT c.id, d.id, c.locator FROM {_OWNED} WHERE c.id IN ({marks})"
             for chunk_id, doc_id, locator in segment.select(sql, ids):
                 if doc_id not in segment.dropped:
                     found[chunk_id] = (doc_id, locator)
@@ -115,26 +118,21 @@ class Snapshot:
 
     def children(self, chunk_id: str) -> list[Chunk]:
         """Return the chunks directly below, in document order."""
-        return self._load("WHERE parent = ? ORDER BY ordinal", (chunk_id,))
+        return self._load(
+            "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal", (chunk_id,)
+        )
 
     def found_by(self, keys: Iterable[str]) -> list[Chunk]:
         """Return the chunks with one of these normalised locators or titles, in document order."""
         wanted = sorted(set(keys))
         marks = ", ".join("?" * len(wanted))
-        where = f"WHERE id IN (SELECT id FROM keys WHERE key IN ({marks})) ORDER BY doc_id, ordinal"
-        return sorted(self._load(where, wanted), key=lambda chunk: chunk.span.doc_id)
+        where = f"WHERE ordinal IN (SELECT ordinal FROM keys WHERE key IN ({marks}))"
+        found = self._load(f"{where} ORDER BY ordinal", wanted)
+        return sorted(found, key=lambda chunk: chunk.span.doc_id)
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
         """Return which of these normalised locators or titles the index has."""
-        wanted = sorted(set(keys))
-        marks = ", ".join("?" * len(wanted))
-        sql = f"SELECT DISTINCT key, doc_id FROM keys JOIN chunks USING (id) WHERE key IN ({marks})"
-        return {
-            key
-            for segment in self.segments
-            for key, doc_id in segment.select(sql, wanted)
-            if doc_id not in segment.dropped
-        }
+        return set(self.documents_with(keys))
 
     def documents_with(self, keys: Iterable[str]) -> dict[str, set[str]]:
         """Return for each of these locators or titles the documents that have it."""
@@ -144,8 +142,8 @@ class Snapshot:
             for start in range(0, len(wanted), SQL_VALUES):
                 part = wanted[start : start + SQL_VALUES]
                 marks = ", ".join("?" * len(part))
-                sql = "SELECT k.key, c.doc_id FROM keys k JOIN chunks c USING (id) WHERE k.key IN"
-                for key, doc_id in segment.select(f"{sql} ({marks})", part):
+                sql = f"{_KEYED} WHERE k.key IN ({marks})"
+                for key, doc_id in segment.select(sql, part):
                     if doc_id not in segment.dropped:
                         found[key].add(doc_id)
         return dict(found)

@@ -9,7 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pincite.index.postings import MAX_COUNT, Field, build_postings, live_terms, term_key
+from pincite.index.postings import (
+    MAX_COUNT,
+    Field,
+    build_postings,
+    live_terms,
+    pair_key,
+    term_key,
+)
 from pincite.index.postings import _field as field_of
 
 WORDS = [f"word{i}" for i in range(30)]
@@ -66,7 +73,7 @@ def check(arrays: dict[str, np.ndarray], rows: list[list[str]]) -> None:
     names: dict[int, object] = {term_key(word): word for word in WORDS}
     in_order = [names[key] for key in arrays["term_keys"].tolist()]
     pair_names: dict[int, object] = {
-        left << 32 | right: (in_order[left], in_order[right])
+        pair_key(left, right, arrays["pair_keys"]): (in_order[left], in_order[right])
         for left in range(len(in_order))
         for right in range(len(in_order))
     }
@@ -117,6 +124,30 @@ def test_keys_too_large_to_pack_give_the_same() -> None:
 def test_counts_stop_at_what_they_can_hold() -> None:
     arrays = built([["word1"] * (MAX_COUNT + 10)])
     assert arrays["term_counts"].tolist() == [MAX_COUNT]
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "stream", "pairs"),
+    [(65_536, np.uint16, np.uint32), (65_537, np.uint32, np.uint64)],
+)
+def test_numbers_are_as_narrow_as_the_vocabulary_allows(
+    vocabulary: int, stream: type, pairs: type
+) -> None:
+    """The last two terms are the ones that a type too narrow would lose."""
+    arrays = build_postings(
+        np.arange(vocabulary, dtype=np.uint64),
+        np.arange(vocabulary, dtype=np.uint32),
+        np.array([0, vocabulary - 2, vocabulary]),
+        pairs=True,
+        skipped=np.zeros(0, dtype=np.uint64),
+    )
+    assert (arrays["stream"].dtype, arrays["pair_keys"].dtype) == (stream, pairs)
+    assert arrays["stream"].tolist() == list(range(vocabulary))
+    field = Field("pair", arrays)
+    position = field.position(pair_key(vocabulary - 2, vocabulary - 1, field.keys))
+    start, end = field.span(position)
+    assert field.rows[start:end].tolist() == [1]
+    assert field.position(pair_key(vocabulary - 3, vocabulary - 2, field.keys)) == -1
 
 
 def test_a_term_has_the_same_key_for_ever() -> None:

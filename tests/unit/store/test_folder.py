@@ -15,7 +15,7 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import LimitSettings, Settings, TokenSettings
-from pincite.core.types import Chunk, Document, Loaded, Span
+from pincite.core.types import Chunk, Document, Facts, Link, Loaded, Span
 from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
@@ -281,3 +281,67 @@ def test_no_index_is_told_with_the_command_that_makes_one(tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="no index in") as caught:
         Index.open(tmp_path)
     assert "pincite ingest" in caught.value.hint
+
+
+def test_an_older_format_is_refused_until_it_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(manifest_module, "FORMAT", manifest_module.FORMAT - 1)
+        commit(tmp_path, entry("a"))
+    with pytest.raises(StaleIndex, match="has format") as refused:
+        Snapshot.open(tmp_path)
+    assert "--rebuild" in refused.value.hint
+    with Writer(tmp_path, SHAPE, rebuild=True) as writer:
+        writer.add([entry("b")], {})
+        writer.commit()
+    with Snapshot.open(tmp_path) as snapshot:
+        assert snapshot.documents() == ["b"]
+
+
+def test_numbered_rows_come_back_under_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when so many words are repeated that the writer forgets some of them."""
+    monkeypatch.setattr("pincite.store.segment_files.REMEMBERED_WORDS", 2)
+
+    def family(doc_id: str) -> Entry:
+        chunks = [
+            Chunk(
+                id=f"{doc_id}-{i}",
+                span=Span(doc_id, i, 9),
+                text="some words"[i:9],
+                kind="clause" if i else "document",
+                locator=f"{i}",
+                title=f"t{i}",
+                path=("Part", f"{doc_id} {i % 3}"),
+                own_end=9,
+                parent=f"{doc_id}-0" if i else None,
+                searched=bool(i % 2),
+                context=f"context {i % 2}",
+            )
+            for i in range(6)
+        ]
+        links = [
+            Link(f"{doc_id}-5", "uses", "later", Span(doc_id, 1, 2)),
+            Link(f"{doc_id}-1", "refers_to", "earlier", Span(doc_id, 0, 1)),
+        ]
+        facts = {f"{doc_id}-{i}": Facts("rule", tags=(f"tag {i % 3}",)) for i in range(5)}
+        keys = [("same", chunk.id) for chunk in chunks] * 2
+        return Entry(Loaded(Document(doc_id, "some words"), chunks, links, facts, [], []), keys)
+
+    written = [family("b"), family("a")]
+    commit(tmp_path, *written)
+    with Snapshot.open(tmp_path) as snapshot:
+        for each in written:
+            loaded = each.loaded
+            assert snapshot.chunks(loaded.document.id) == loaded.chunks
+            assert snapshot.links(loaded.document.id) == loaded.links
+            assert snapshot.facts([chunk.id for chunk in loaded.chunks]) == loaded.facts
+        assert [c.id for c in snapshot.children("b-0")] == [f"b-{i}" for i in range(1, 6)]
+        assert [c.span.doc_id for c in snapshot.found_by(["same"])] == ["a"] * 6 + ["b"] * 6
+        assert snapshot.known_keys(["same", "other"]) == {"same"}
+        [segment] = snapshot.segments
+        again = list(segment.entries())
+    assert [e.loaded for e in again] == [e.loaded for e in written]
+    assert [sorted(e.keys) for e in again] == [sorted(set(e.keys)) for e in written]

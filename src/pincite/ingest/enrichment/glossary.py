@@ -132,6 +132,8 @@ class Lexicon:
 
     def find(self, text: str, start: int, end: int) -> Iterator[Found]:
         """Yield the targets of all names in a stretch of the text, in order."""
+        if not self.tree:
+            return
         for begin, stop in windows(text, start, end, MOST_AT_ONCE):
             yield from self._find(list(_WORD.finditer(text, begin, stop)))
 

@@ -67,34 +67,50 @@ def view_of(document: Document, chunk: Chunk, parent: Chunk | None) -> View:
 
 def holds(condition: Condition, view: View, known: Known) -> bool:
     """Return whether everything that a condition asks for is so."""
+    # Hundreds of conditions are asked of every chunk: what is not given must cost nothing.
+    c = condition
     return (
-        _is_so(condition, view, known)
-        and all(name in known.fields for name in condition.fields)
-        and _seen(condition.heading, (view.heading,))
-        and _seen(condition.parent, view.above[-1:])
-        and _seen(condition.under, view.above)
-        and _seen(condition.within, (view.heading, *view.above))
-        and _seen(condition.locator, (view.locator[:HEADING_CHARS],))
-        and (condition.text is None or next(matches(condition.text, view), None) is not None)
+        _is_so(c, view, known)
+        and (not c.fields or all(name in known.fields for name in c.fields))
+        and (c.heading is None or c.heading.search(view.heading) is not None)
+        and (c.parent is None or _seen(c.parent, view.above[-1:]))
+        and (c.under is None or _seen(c.under, view.above))
+        and (c.within is None or _seen(c.within, (view.heading, *view.above)))
+        and (c.locator is None or c.locator.search(view.locator[:HEADING_CHARS]) is not None)
+        and (c.text is None or has_match(c.text, view))
     )
 
 
 def any_holds(conditions: Sequence[Condition], view: View, known: Known) -> bool:
     """Return whether one of the conditions holds."""
-    return any(holds(condition, view, known) for condition in conditions)
+    for condition in conditions:  # noqa: SIM110 - a generator would cost more than most conditions
+        if holds(condition, view, known):
+            return True
+    return False
 
 
 def _is_so(condition: Condition, view: View, known: Known) -> bool:
     return (
         (not condition.clause or view.kind in condition.clause)
         and (not condition.kinds or known.kind in condition.kinds)
-        and condition.rule in (None, known.is_rule)
-        and condition.defines in (None, known.defines)
+        and (condition.rule is None or condition.rule == known.is_rule)
+        and (condition.defines is None or condition.defines == known.defines)
     )
 
 
-def _seen(pattern: Pattern | None, texts: Sequence[str]) -> bool:
-    return pattern is None or any(pattern.search(text) for text in texts)
+def _seen(pattern: Pattern, texts: Sequence[str]) -> bool:
+    return any(map(pattern.search, texts))
+
+
+def has_match(pattern: Pattern, view: View) -> bool:
+    """Return whether a pattern finds any words among a chunk's own."""
+    for start, end in view.windows:
+        match = pattern.search(view.text, start, end)
+        if match and match[0]:
+            return True
+        if match:  # of no length, which may hide one that has some
+            return next(matches(pattern, view), None) is not None
+    return False
 
 
 def matches(pattern: Pattern, view: View, group: int | str = 0) -> Iterator[Found]:
@@ -107,8 +123,7 @@ def matches(pattern: Pattern, view: View, group: int | str = 0) -> Iterator[Foun
 
 def is_rule(view: View, profile: Profile) -> bool:
     """Return whether a chunk's own words hold one of the profile's rule words."""
-    found = (next(matches(pattern, view), None) for pattern in profile.rules)
-    return any(found)
+    return any(has_match(pattern, view) for pattern in profile.rules)
 
 
 def read_fields(view: View, profile: Profile) -> dict[str, Found]:

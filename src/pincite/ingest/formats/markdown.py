@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -30,6 +31,7 @@ _KINDS: dict[str, BlockKind] = {
 }
 
 
+@cache
 def _parser() -> MarkdownIt:
     """Return a parser of block structure alone.
 

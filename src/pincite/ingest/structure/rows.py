@@ -30,7 +30,9 @@ def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
             _rows(text, clause, len(grown)) if clause.kind == "table" and i not in parents else []
         )
         own_end = rows[0].start if rows else clause.own_end
-        grown.append(replace(clause, parent=parent, own_end=own_end))
+        if (parent, own_end) != (clause.parent, clause.own_end):
+            clause = replace(clause, parent=parent, own_end=own_end)
+        grown.append(clause)
         grown += rows
     return grown
 

@@ -80,6 +80,8 @@ def depths(marks: Sequence[Mark]) -> list[int]:
 
     The cost is linear in the number of labels: at most sixteen readings are kept at any time.
     """
+    if not marks:
+        return []
     beam = [_State(0.0, (), TEXT, None)]
     width = _BEAM if len(marks) <= _MANY else _BEAM // 4
     for position, mark in enumerate(marks):
