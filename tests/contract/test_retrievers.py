@@ -11,12 +11,20 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import HybridSettings, LexicalSettings, SearchSettings, Settings
+from pincite.core.settings import (
+    GraphSettings,
+    HybridSettings,
+    LexicalSettings,
+    SearchSettings,
+    Settings,
+)
 from pincite.core.stages import Retriever
 from pincite.core.types import Query
 from pincite.pipeline import build
 from pincite.retrieve.fusion import METHODS
+from pincite.retrieve.graph import GraphBoost
 from pincite.retrieve.lexical import Lexical
+from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import PlaceFirst
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -85,7 +93,18 @@ def preset(name: str, method: str = "minmax") -> Settings:
 
 
 # Meaning has no end: whatever is asked, something is nearest.
-BY_WORDS = ("lexical", "bm25 alone", "extremes", "robertson", "atire", "plus", "place")
+BY_WORDS = (
+    *("lexical", "bm25 alone", "extremes", "robertson", "atire", "plus", "place"),
+    *("graph bfs", "graph ppr"),
+)
+
+
+def graph(index: Index, mode: str) -> GraphBoost:
+    """A graph stage whose pool is smaller than what there is to find."""
+    chosen = GraphSettings(mode=mode, depth=2, pool=5)  # type: ignore[arg-type]
+    return GraphBoost(lexical(index), Neighbours(index.snapshot), chosen)
+
+
 RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
     "lexical": lexical,
     "bm25 alone": lambda index: lexical(index, bigram_weight=0.0, window_weight=0.0),
@@ -102,6 +121,8 @@ RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
         )
         for method in METHODS
     },
+    "graph bfs": lambda index: graph(index, "bfs"),
+    "graph ppr": lambda index: graph(index, "ppr"),
     "pipeline": lambda index: Index(index.opened, Settings()).pipeline.retriever,
 }
 
