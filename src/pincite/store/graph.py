@@ -20,9 +20,12 @@ from pincite.store.snapshot import MAX_VALUES, Snapshot
 WINDOW = 64
 # The same for the searched chunks that stand for a section.
 PARTS = 16
-_COLUMNS = "{0}.id, {0}.doc_id, {0}.start, {0}.end, {0}.kind, {0}.locator, {0}.title, {0}.parent, \
-{0}.searched"
-_LINK = "source, relation, target, doc_id, start, end"
+# A place and the tables that its columns come from, for a chunk that a statement calls c.
+_COLUMNS = """c.id, d.id, c.start, c.end, w.text, c.locator, c.title,
+    (SELECT id FROM chunks WHERE ordinal = c.parent), c.searched"""
+_WITH = "JOIN documents d ON d.number = c.document JOIN words w ON w.number = c.kind"
+_LINKS = """links l JOIN chunks c ON c.ordinal = l.source JOIN documents d ON d.number = c.document
+    JOIN words w ON w.number = l.relation"""
 
 
 class Place(NamedTuple):
@@ -47,7 +50,7 @@ class GraphRows:
 
     def places(self, ids: Sequence[str]) -> dict[str, Place]:
         """Return the places with these ids."""
-        sql = f"SELECT {_COLUMNS.format('c')} FROM chunks c WHERE c.id IN ({{}})"
+        sql = f"SELECT {_COLUMNS} FROM chunks c {_WITH} WHERE c.id IN ({{}})"
         return {place.id: place for place, _ in self._places(sql, ids)}
 
     def inside(self, ids: Sequence[str]) -> dict[str, list[Place]]:
@@ -59,11 +62,11 @@ class GraphRows:
         return self._below(ids, PARTS, "WHERE c.searched")
 
     def _below(self, ids: Sequence[str], window: int, where: str) -> dict[str, list[Place]]:
-        sql = f"""WITH RECURSIVE down(of, last, id) AS (
-                SELECT id, ordinal + {window}, id FROM chunks WHERE id IN ({{}})
-                UNION ALL SELECT down.of, down.last, c.id FROM down JOIN chunks c
-                ON c.parent = down.id AND c.ordinal <= down.last)
-            SELECT {_COLUMNS.format("c")}, down.of FROM down JOIN chunks c ON c.id = down.id
+        sql = f"""WITH RECURSIVE down(of, last, ordinal) AS (
+                SELECT id, ordinal + {window}, ordinal FROM chunks WHERE id IN ({{}})
+                UNION ALL SELECT down.of, down.last, c.ordinal FROM down JOIN chunks c
+                ON c.parent = down.ordinal AND c.ordinal <= down.last)
+            SELECT {_COLUMNS}, down.of FROM down JOIN chunks c ON c.ordinal = down.ordinal {_WITH}
             {where} ORDER BY c.ordinal"""
         return _grouped(self._places(sql, ids))
 
@@ -72,30 +75,33 @@ class GraphRows:
 
         A clause below it that is cut stands there by its introduction.
         """
-        child = f"JOIN chunks c ON c.parent = a.id AND c.ordinal <= a.ordinal + {WINDOW}"
-        intro = "JOIN chunks p ON p.parent = c.id AND p.kind = 'piece' AND p.start = c.start"
+        child = "JOIN chunks {0} ON {0}.parent = a.ordinal AND {0}.ordinal <= a.ordinal + "
+        child += str(WINDOW)
         sql = f"""WITH whole(id, ordinal) AS (SELECT id, ordinal FROM chunks WHERE id IN ({{}}))
-            SELECT {_COLUMNS.format("c")}, a.id FROM whole a {child} WHERE c.searched
-            UNION ALL SELECT {_COLUMNS.format("p")}, a.id FROM whole a {child} {intro}
-            WHERE NOT c.searched ORDER BY 3"""
+            SELECT {_COLUMNS}, a.id FROM whole a {child.format("c")} {_WITH} WHERE c.searched
+            UNION ALL SELECT {_COLUMNS}, a.id FROM whole a {child.format("m")}
+            JOIN chunks c ON c.parent = m.ordinal AND c.start = m.start {_WITH}
+            WHERE NOT m.searched AND w.text = 'piece' ORDER BY 3"""
         return _grouped(self._places(sql, ids))
 
     def above(self, ids: Sequence[str]) -> dict[str, list[Place]]:
         """Return for each id the places that hold it, nearest first, up to a searched one."""
-        sql = f"""WITH RECURSIVE up(of, id, step) AS (
+        sql = f"""WITH RECURSIVE up(of, ordinal, step) AS (
                 SELECT id, parent, 1 FROM chunks WHERE id IN ({{}})
-                UNION ALL SELECT up.of, c.parent, up.step + 1 FROM up JOIN chunks c ON c.id = up.id
-                WHERE NOT c.searched AND up.step < {WINDOW})
-            SELECT {_COLUMNS.format("c")}, up.of FROM up JOIN chunks c ON c.id = up.id
+                UNION ALL SELECT up.of, c.parent, up.step + 1 FROM up
+                JOIN chunks c ON c.ordinal = up.ordinal WHERE NOT c.searched AND up.step < {WINDOW})
+            SELECT {_COLUMNS}, up.of FROM up JOIN chunks c ON c.ordinal = up.ordinal {_WITH}
             ORDER BY up.step"""
         return _grouped(self._places(sql, ids))
 
     def beside(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """Return pairs of a searched chunk and the next one of its document, around these ids."""
-        near = "(SELECT c.id FROM chunks c WHERE c.doc_id = a.doc_id AND c.searched AND c.ordinal"
-        sql = f"""SELECT a.doc_id, {near} < a.ordinal ORDER BY c.ordinal DESC LIMIT 1), a.id,
-            {near} > a.ordinal ORDER BY c.ordinal LIMIT 1)
-            FROM chunks a WHERE a.searched AND a.id IN ({{}})"""
+        near = "(SELECT c.id FROM chunks c WHERE c.searched AND c.ordinal"
+        sql = f"""SELECT d.id,
+            {near} BETWEEN d.first AND a.ordinal - 1 ORDER BY c.ordinal DESC LIMIT 1), a.id,
+            {near} BETWEEN a.ordinal + 1 AND d.last ORDER BY c.ordinal LIMIT 1)
+            FROM chunks a JOIN documents d ON d.number = a.document
+            WHERE a.searched AND a.id IN ({{}})"""
         pairs: dict[tuple[str, str], None] = {}
         for segment, rows in self._select(sql, ids):
             for doc_id, *row in rows:
@@ -105,20 +111,19 @@ class GraphRows:
 
     def named(self, keys: Sequence[str]) -> dict[str, list[Place]]:
         """Return for each normalised name the places that have it."""
-        sql = f"""SELECT {_COLUMNS.format("c")}, k.key FROM keys k JOIN chunks c ON c.id = k.id
-            WHERE k.key IN ({{}})"""
+        sql = f"""SELECT {_COLUMNS}, k.key FROM keys k JOIN chunks c ON c.ordinal = k.ordinal
+            {_WITH} WHERE k.key IN ({{}})"""
         return _grouped(self._places(sql, keys))
 
     def name_counts(self, keys: Sequence[str]) -> Counter[str]:
         """Return how many places have each name; cheap also where there are very many."""
-        document = "(SELECT doc_id FROM chunks WHERE chunks.id = keys.id)"
-        return self._counts("keys", "key", document, keys)
+        return self._counts("keys", "key", "ordinal", keys)
 
     def terms(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """Return (id, term or alias) of the chunks that define one or have one."""
-        sql = """SELECT id, json_extract(value, '$.terms'), json_extract(value, '$.aliases')
-            FROM facts WHERE id IN ({}) AND json_array_length(value, '$.terms')
-            + json_array_length(value, '$.aliases') > 0"""
+        sql = """SELECT c.id, json_extract(f.text, '$.terms'), json_extract(f.text, '$.aliases')
+            FROM chunks c JOIN words f ON f.number = c.facts WHERE c.id IN ({})
+            AND json_array_length(f.text, '$.terms') + json_array_length(f.text, '$.aliases') > 0"""
         return [
             (chunk_id, name)
             for _, rows in self._select(sql, ids)
@@ -128,16 +133,16 @@ class GraphRows:
 
     def links_from(self, ids: Sequence[str], skipped: Sequence[str] = ()) -> list[Link]:
         """Return the links that start at one of these chunks, but for the skipped relations."""
-        return list(self._links("source", ids, skipped))
+        return list(self._links("c.id", ids, skipped))
 
     def links_to(self, keys: Sequence[str], skipped: Sequence[str] = ()) -> list[Link]:
         """Return the links that name one of these keys, but for the skipped relations."""
-        return list(self._links("target", keys, skipped))
+        return list(self._links("l.target", keys, skipped))
 
     def described(self, keys: Sequence[str]) -> set[str]:
         """Return which of these names are those of things that a chunk describes."""
-        sql = """SELECT DISTINCT target, doc_id FROM links
-            WHERE target IN ({}) AND relation = 'describes'"""
+        sql = f"""SELECT DISTINCT l.target, d.id FROM {_LINKS}
+            WHERE l.target IN ({{}}) AND w.text = 'describes'"""
         return {
             target
             for segment, rows in self._select(sql, keys)
@@ -147,18 +152,21 @@ class GraphRows:
 
     def link_counts(self, keys: Sequence[str]) -> Counter[str]:
         """Return how many links name each key."""
-        return self._counts("links", "target", "doc_id", keys)
+        return self._counts("links", "target", "source", keys)
 
     def _links(self, column: str, values: Sequence[str], skipped: Sequence[str]) -> Iterator[Link]:
         names = ", ".join(f"'{relation}'" for relation in skipped)  # ours, never a document's
-        sql = f"SELECT {_LINK} FROM links WHERE {column} IN ({{}}) AND relation NOT IN ({names})"
+        sql = f"""SELECT c.id, w.text, l.target, d.id, l.start, l.end FROM {_LINKS}
+            WHERE {column} IN ({{}}) AND w.text NOT IN ({names})"""
         for segment, rows in self._select(sql, values):
             for source, relation, target, doc_id, start, end in rows:
                 if doc_id not in segment.dropped:
                     yield Link(source, relation, target, Span(doc_id, start, end))
 
-    def _counts(self, table: str, key: str, document: str, keys: Sequence[str]) -> Counter[str]:
+    def _counts(self, table: str, key: str, place: str, keys: Sequence[str]) -> Counter[str]:
         """Count by key; the documents are looked at only where some were dropped."""
+        document = f"""(SELECT d.id FROM chunks c JOIN documents d ON d.number = c.document
+            WHERE c.ordinal = {table}.{place})"""
         found: Counter[str] = Counter()
         where = f"FROM {table} WHERE {key} IN ({{}}) GROUP BY 1"
         for segment, rows in self._select(f"SELECT {key}, COUNT(*), '' {where}", keys):
