@@ -15,8 +15,11 @@ from pincite.embed.models import spec_of
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import VectorIndex
 from pincite.retrieve.dense import Dense
+from pincite.retrieve.entities import EntityFirst
+from pincite.retrieve.graph import GraphBoost
 from pincite.retrieve.hybrid import Hybrid
 from pincite.retrieve.lexical import Lexical
+from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import PlaceFirst
 from pincite.retrieve.rows import Rows
 from pincite.retrieve.spread import Spread
@@ -93,6 +96,12 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
     return _with_places(both, settings, index)
 
 
+def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:
+    """The hybrid with a lift for neighbours of the best, whatever the settings say."""
+    mode = "bfs" if settings.graph.mode == "off" else settings.graph.mode
+    return hybrid(replace(settings, graph=replace(settings.graph, mode=mode)), index)
+
+
 def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
     encoder = open_encoder(settings.embedding)
     if encoder is None:
@@ -100,17 +109,25 @@ def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
     return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
 
 
-def _with_places(inner: Retriever, settings: Settings, index: OpenIndex) -> Pipeline:
+def _with_places(inner: Lexical | Hybrid, settings: Settings, index: OpenIndex) -> Pipeline:
+    """Put what a query names before what it means, and spread the rest."""
+    around: Retriever = inner
+    neighbours = Neighbours(index.snapshot)
+    if settings.search.names:
+        around = EntityFirst(inner, neighbours, index.analyzer)
+    if settings.graph.mode != "off":
+        around = GraphBoost(around, neighbours, settings.graph)
     if settings.search.locators:
-        inner = PlaceFirst(inner, index.snapshot, index.analyzer)
+        around = PlaceFirst(around, index.snapshot, index.analyzer)
     spread = settings.search.spread
     rerankers = [Spread(index.snapshot, spread)] if spread else []
-    return Pipeline(inner, rerankers, depth=settings.search.depth)
+    return Pipeline(around, rerankers, depth=settings.search.depth)
 
 
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
     "default": hybrid,
     "hybrid": hybrid,
+    "hybrid+graph": hybrid_graph,
     "lexical": lexical,
     "dense": dense,
 }

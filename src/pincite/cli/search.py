@@ -33,6 +33,8 @@ REASONS = {
     "window": "close together",
     "meaning": "meaning",
     "identifier": "has the identifier",
+    "entities": "is about what the query names",
+    "graph": "near other hits",
     "spread": "section seen before",
 }
 

@@ -143,6 +143,8 @@ class SearchSettings:
     depth: int = 100
     # A query that names a place gets that place first.
     locators: bool = True
+    # A query that names a thing which a chunk describes (a spell, an item) gets that first.
+    names: bool = True
     # What a hit loses for every better one of its section: 0 leaves the order as it is.
     spread: float = 0.08
 

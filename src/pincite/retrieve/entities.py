@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pincite.core.locators import locator_key
+from pincite.core.stages import Retriever
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.tokens import Analyzer
 from pincite.retrieve.neighbours import Neighbours
@@ -19,13 +20,8 @@ MAX_NAME_WORDS = 5
 MAX_CHUNKS = 16
 
 
-class Scorer(Protocol):
+class Scorer(Retriever, Protocol):
     """A retriever that can also tell the scores of given chunks."""
-
-    @property
-    def name(self) -> str: ...
-
-    def retrieve(self, query: Query, k: int) -> Ranking: ...
 
     def score(self, query: Query, ids: Sequence[str]) -> Sequence[Hit]:
         """Return the hits of those chunks that the query's filters allow."""
@@ -95,6 +91,15 @@ class EntityFirst:
         ids = set(lifted.ids)
         rest = (hit for hit in found.hits if hit.chunk_id not in ids)
         return Ranking(query, (*lifted.hits, *rest)).top(k)
+
+    @property
+    def inner_retrievers(self) -> list[Retriever]:
+        """What ranks the rest, for explanations."""
+        return [self.inner]
+
+    def score(self, query: Query, ids: Sequence[str]) -> Sequence[Hit]:
+        """Return these chunks as hits, but for those that the filters forbid."""
+        return self.inner.score(query, ids)
 
     def subset(self, text: str) -> list[str]:
         """Return the chunks that come first; none if the query names nothing for sure."""

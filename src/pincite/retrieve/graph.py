@@ -84,6 +84,11 @@ class GraphBoost:
         self.settings = settings or GraphSettings()
         self.keep = keep
 
+    @property
+    def inner_retrievers(self) -> list[Retriever]:
+        """What finds the seeds, for explanations."""
+        return [self.inner]
+
     def retrieve(self, query: Query, k: int) -> Ranking:
         settings = self.settings
         if settings.mode == "off" or not settings.boost:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,21 @@ from pincite.retrieve.fusion import fused
 from pincite.retrieve.lexical import LexicalRun
 from pincite.retrieve.rows import Rows, RowScorer
 from pincite.store.array_files import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates of one query."""
+
+    found: Array  # rows
+    raw: Sequence[Array]  # of each retriever: the parts of its scores
+    shares: Array  # one column a retriever
+    floor: Array  # what an identifier of the query gives
+
+    @property
+    def scores(self) -> Array:
+        total: Array = self.shares.sum(axis=1) + self.floor
+        return total
 
 
 class Hybrid:
@@ -47,7 +63,20 @@ class Hybrid:
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` of all candidates; a prefix law holds up to ``depth``."""
-        runs, best = [], []
+        pool = self._pool(query, k)
+        total = pool.scores
+        winners = self.rows.best(np.arange(len(total)), total, k, names=pool.found)
+        return Ranking(query, tuple(self._hits(pool, winners)))
+
+    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
+        """Return these chunks as hits, but for those that the filters forbid."""
+        wanted = self.rows.allowed(self.rows.find(ids), query.filters)
+        pool = self._pool(query, 0, wanted)
+        return list(self._hits(pool, np.flatnonzero(np.isin(pool.found, wanted))))
+
+    def _pool(self, query: Query, k: int, more: Array | None = None) -> Pool:
+        """Return the candidates of all parts, each scored by all."""
+        runs, best = [], [np.zeros(0, dtype=np.int64) if more is None else more]
         for part, _ in self.parts:
             with stage(part.name):
                 run = part.begin(query)
@@ -59,16 +88,15 @@ class Hybrid:
         scores = np.stack([columns.sum(axis=1) for columns in raw], axis=1)
         scores[scores == NO_VECTOR] = np.nan
         shares = fused(self.method, scores, [w for _, w in self.parts], self.floors)
-        total = shares.sum(axis=1)
         # What has the query's very identifier cannot lose to a paraphrase.
-        floor = np.where(np.isin(found, named), total.max(initial=0.0), 0.0)
-        winners = self.rows.best(np.arange(len(found)), total + floor, k, names=found)
-        ids = self.rows.ids(found[winners]).tolist()
-        hits = (
-            self._hit(chunk_id.decode(), [columns[row] for columns in raw], shares[row], floor[row])
-            for chunk_id, row in zip(ids, winners.tolist(), strict=True)
-        )
-        return Ranking(query, tuple(hits))
+        top = shares.sum(axis=1).max(initial=0.0)
+        return Pool(found, raw, shares, np.where(np.isin(found, named), top, 0.0))
+
+    def _hits(self, pool: Pool, chosen: Array) -> Iterator[Hit]:
+        ids = self.rows.ids(pool.found[chosen]).tolist()
+        for chunk_id, row in zip(ids, chosen.tolist(), strict=True):
+            raw = [columns[row] for columns in pool.raw]
+            yield self._hit(chunk_id.decode(), raw, pool.shares[row], pool.floor[row])
 
     def _hit(self, chunk_id: str, raw: Sequence[Array], shares: Array, floor: float) -> Hit:
         features: dict[str, float] = {"identifier": float(floor)} if floor else {}

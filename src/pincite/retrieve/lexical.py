@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pincite.core.settings import LexicalSettings
@@ -56,6 +58,11 @@ class Lexical:
         run = self.begin(query)
         found = run.best(k)
         return Ranking(query, tuple(hits_of(self.rows, found, run, self.part_names)))
+
+    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
+        """Return these chunks as hits, but for those that the filters forbid."""
+        rows = self.rows.allowed(self.rows.find(ids), query.filters)
+        return hits_of(self.rows, rows, self.begin(query), self.part_names)
 
 
 class LexicalRun:

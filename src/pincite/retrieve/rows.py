@@ -7,6 +7,7 @@ fast, and lets a retriever say what it thinks of a row that another one found.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +35,32 @@ class Rows:
         for number, (chosen, inner) in self.by_segment(rows):
             found[chosen] = self.segments[number].ids[inner]
         return found
+
+    def find(self, ids: Sequence[str]) -> Array:
+        """Return the rows of chunks; those that are not searched have none."""
+        wanted = np.array([chunk_id.encode() for chunk_id in ids], dtype="S16")
+        found = []
+        for offset, (order, ordered) in zip(self.offsets[:-1], self._by_id, strict=True):
+            at = np.searchsorted(ordered, wanted)
+            at[at == len(ordered)] = 0
+            inner = order[at[ordered[at] == wanted]] if len(ordered) else order[:0]
+            found.append(inner + offset)
+        return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def _by_id(self) -> list[tuple[Array, Array]]:
+        orders = [np.argsort(part.ids, kind="stable") for part in self.segments]
+        return [(o, part.ids[o]) for o, part in zip(orders, self.segments, strict=True)]
+
+    def allowed(self, rows: Array, filters: Filters) -> Array:
+        """Return those of the rows that may be found."""
+        kept = np.ones(len(rows), dtype=bool)
+        masks = self.masks(filters)
+        for number, (chosen, inner) in self.by_segment(rows):
+            mask = masks[number]
+            if mask is not None:
+                kept[chosen] = mask[inner]
+        return rows[kept]
 
     def by_segment(self, rows: Array) -> list[tuple[int, tuple[Array, Array]]]:
         """Return for each segment which of the rows are in it, and their numbers there."""
