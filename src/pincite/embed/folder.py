@@ -18,6 +18,8 @@ MOST_TOKENS = 32_768
 # Where exporters put the graph.
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 
+_FLAG = "pooling_mode_"
+
 
 @dataclass(frozen=True, slots=True)
 class FolderFacts:
@@ -40,7 +42,6 @@ def folder_facts(folder: Path) -> FolderFacts:
             f"no embedding model in the folder {folder}",
             hint="it needs model.onnx and tokenizer.json, or what sentence-transformers saves",
         )
-    pooling = _json(folder / "1_Pooling" / "config.json")
     prompts = _json(folder / "config_sentence_transformers.json").get("prompts")
     prompts = prompts if isinstance(prompts, dict) else {}
     limit = _json(folder / "sentence_bert_config.json").get("max_seq_length")
@@ -49,10 +50,22 @@ def folder_facts(folder: Path) -> FolderFacts:
         revision=_revision(folder),
         is_onnx=is_onnx,
         max_tokens=min(int(limit), MOST_TOKENS) if isinstance(limit, int | float) else 0,
-        pooling="cls" if pooling.get("pooling_mode_cls_token") else "mean",
+        pooling=_pooling(_json(folder / "1_Pooling" / "config.json")),
         query_prefix=str(prompts.get("query", "")),
         text_prefix=str(prompts.get("document", prompts.get("passage", ""))),
     )
+
+
+def _pooling(values: dict[str, Any]) -> str:
+    """Return how the vectors of tokens become one: by name, or as flags in older exports.
+
+    >>> _pooling({}), _pooling({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})
+    ('mean', 'cls')
+    """
+    if "pooling_mode" in values:
+        return str(values["pooling_mode"])
+    flags = [name for name, value in values.items() if name.startswith(_FLAG) and value is True]
+    return flags[0].removeprefix(_FLAG).partition("_")[0] if flags else "mean"
 
 
 def graph_file(folder: Path) -> Path | None:

@@ -91,7 +91,7 @@ class OnnxEncoder:
 
     def _broken(self, reason: object) -> ModelError:
         shipped = self._spec.source == "shipped"
-        hint = "install Pincite again" if shipped else "export it with 2-d or 3-d outputs"
+        hint = "install Pincite again" if shipped else "export it with an output for the sentence"
         return ModelError(f"the encoder {self._spec.name} cannot be loaded: {reason}", hint=hint)
 
     def token_starts(self, text: str) -> Sequence[int]:
@@ -128,6 +128,8 @@ class OnnxEncoder:
 
     def _pooled(self, tokens: Array) -> Array:
         """Return the sentence's vector: the first token's or the mean, of length one."""
+        if self._spec.pooling not in ("mean", "cls"):
+            raise self._broken(f"it wants its tokens pooled by {self._spec.pooling!r}")
         vector = tokens[0] if self._spec.pooling == "cls" else tokens.mean(axis=0)
         scaled: Array = vector / max(float(np.linalg.norm(vector)), 1e-12)
         return scaled

@@ -68,16 +68,28 @@ def test_a_tokeniser_that_cuts_does_not_cut(folder: Path) -> None:
     assert len(opened(folder).token_starts("x " * 400)) == 400
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_vectors_of_tokens_are_pooled(folder: Path, pooling: str) -> None:
-    if pooling == "cls":
-        (folder / "1_Pooling").mkdir()
-        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+@pytest.mark.parametrize(
+    ("config", "pooling"),
+    [
+        ("{}", "mean"),
+        ('{"pooling_mode": "mean"}', "mean"),
+        ('{"pooling_mode": "cls"}', "cls"),
+        ('{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}', "cls"),
+        ('{"pooling_mode_cls_token": false, "pooling_mode_lasttoken": true}', "lasttoken"),
+    ],
+)
+def test_vectors_of_tokens_are_pooled(folder: Path, config: str, pooling: str) -> None:
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(config)
     encoder = opened(folder)
     assert isinstance(encoder, OnnxEncoder)
     (name,) = [o.name for o in encoder._session.get_outputs() if len(o.shape) == 3]
     encoder.__dict__["_output"] = (name, False)  # as if the graph gave nothing else
     ids = encoder._tokenizer.encode("A box for wires.").ids
+    if pooling == "lasttoken":
+        with pytest.raises(ModelError, match="lasttoken"):
+            encoder.encode(["box"])
+        return
     tokens = encoder._session.run([name], {"input_ids": np.array([ids])})[0][0]
     wanted = tokens[0] if pooling == "cls" else tokens.mean(axis=0)
     found = encoder.encode(["A box for wires."])[0]
