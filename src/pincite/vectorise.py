@@ -14,7 +14,7 @@ from pincite.embed.cache import VectorCache, cache_folder
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import Array, spec_of
 from pincite.embed.windows import windows_of
-from pincite.index.vectors import packed
+from pincite.index.vectors import check_dimension, packed
 from pincite.store.manifest import current
 from pincite.store.segment import Segment
 from pincite.store.snapshot import Snapshot
@@ -53,12 +53,15 @@ def embed_index(folder: str | Path, settings: Settings) -> Iterator[Progress]:
             return
         encoder = open_encoder(settings.embedding)
         assert encoder is not None
+        dimension = encoder.spec.dimension
+        for old in known.values():
+            check_dimension(old, dimension, spec.id)
         cache = VectorCache(encoder, cache_folder() if settings.embedding.cache else None)
         done = without = 0
         for (part, vectors), rows in zip(work, missing, strict=True):
             if not len(rows):
                 continue
-            found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, spec.dimension), np.float16)]
+            found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
             for numbers, chunks in _chunks(snapshot, part, rows):
                 windows = [windows_of(chunk, encoder) for chunk in chunks]
                 encoded = cache.encode([text for texts in windows for text in texts])

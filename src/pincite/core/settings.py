@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 
 
@@ -68,18 +69,6 @@ class LexicalSettings:
     window_tokens: int = 100
     # How many candidates get a window score. Fixed, so that top 10 is a prefix of top 100.
     window_depth: int = 20
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingSettings:
-    """Vectors for search by meaning. An index may hold those of several models."""
-
-    # "minilm" ships with Pincite; "none" searches by words alone; see pincite.embed.models.MODELS.
-    model: str = "minilm"
-    # Processor threads for encoding; 0 takes all.
-    threads: int = 0
-    # Keep vectors of texts in the user's cache folder, so that none is computed twice.
-    cache: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import EmbeddingSettings
+from pincite.embed.http_encoder import HttpEncoder
+from pincite.embed.hub_encoder import HubEncoder
 from pincite.embed.models import Encoder, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
+from pincite.embed.service import OPENAI, OPENAI_KEY, Service
 
 
 def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
@@ -13,6 +16,26 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
     spec = spec_of(settings)
     if spec is None:
         return None
-    if spec.source == "shipped":
-        return OnnxEncoder(spec, threads=settings.threads)
-    raise ConfigError(f"{spec.name} cannot be opened yet")
+    if spec.source == "service":
+        service = Service(
+            settings.url or OPENAI,
+            model=spec.hub_name,
+            # A key goes only where it belongs: to an address of one's own only if named.
+            api_key_env=settings.api_key_env or ("" if settings.url else OPENAI_KEY),
+            timeout_seconds=settings.timeout_seconds,
+            retries=settings.retries,
+        )
+        return HttpEncoder(
+            spec,
+            service,
+            batch=settings.batch,
+            dimensions=settings.dimension,
+            threads=settings.threads,
+        )
+    if settings.dimension:
+        raise ConfigError(
+            f"embedding.dimension cannot be chosen for {spec.name}", hint="leave it 0"
+        )
+    if spec.source == "sentence-transformers":
+        return HubEncoder(spec)
+    return OnnxEncoder(spec, threads=settings.threads)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import EmbeddingSettings
+from pincite.embed.folder import folder_facts
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
+# What an unknown model is taken to read; most read more.
+USUAL_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +29,19 @@ class ModelSpec:
 
     name: str
     revision: str  # vectors of two revisions never meet
-    dimension: int
+    dimension: int  # 0: known after the first text
     max_tokens: int
     licence: str
-    source: Literal["shipped", "sentence-transformers", "openai", "azure"]
+    source: Literal["shipped", "onnx", "sentence-transformers", "service"]
     pooling: str = "mean"
     query_prefix: str = ""
     text_prefix: str = ""
-    hub_name: str = ""  # what the hub or the service calls it
+    hub_name: str = ""  # what the hub or the service calls it, or its folder
 
     @property
     def id(self) -> str:
-        """The name under which vectors of this model are kept."""
-        return f"{self.name}@{self.revision}"
+        """The name under which vectors of this model are kept; it may be part of a file's name."""
+        return f"{_UNSAFE.sub('-', self.name)[-60:]}@{self.revision}"
 
 
 class Encoder(Protocol):
@@ -87,7 +96,7 @@ MODELS = {
             1536,
             8191,
             "service",
-            "openai",
+            "service",
             hub_name="text-embedding-3-small",
         ),
         ModelSpec(
@@ -96,7 +105,7 @@ MODELS = {
             3072,
             8191,
             "service",
-            "openai",
+            "service",
             hub_name="text-embedding-3-large",
         ),
     )
@@ -105,9 +114,55 @@ MODELS = {
 
 def spec_of(settings: EmbeddingSettings) -> ModelSpec | None:
     """Return the model that the settings name; None if they want no vectors."""
-    if settings.model == "none":
+    name = settings.model
+    if name == "none":
         return None
-    if settings.model not in MODELS:
+    if settings.url:
+        spec = _of_service(name, settings.url)
+    elif name in MODELS:
+        spec = MODELS[name]
+    elif Path(name).expanduser().is_dir():
+        spec = _of_folder(Path(name).expanduser())
+    else:
         known = ", ".join(["none", *MODELS])
-        raise ConfigError(f"no embedding model {settings.model!r}", hint=f"known: {known}")
-    return MODELS[settings.model]
+        raise ConfigError(
+            f"no embedding model {name!r}",
+            hint=f"known: {known}; or a model's folder; or set embedding.url to a service",
+        )
+    if settings.dimension and settings.dimension != spec.dimension:
+        revision = f"{spec.revision}-{settings.dimension}"  # other vectors than the whole ones
+        spec = replace(spec, dimension=settings.dimension, revision=revision)
+    return spec
+
+
+def _of_service(name: str, url: str) -> ModelSpec:
+    if name == SHIPPED.name:
+        raise ConfigError(
+            "embedding.url is set, but no model of the service",
+            hint="set embedding.model to the name that the service has for its model",
+        )
+    if name in MODELS:  # the same vectors, wherever they are computed
+        return replace(MODELS[name], source="service")
+    # Two services may mean two things by one name, and some ignore the name altogether.
+    revision = _hash(f"{name} {url.partition('?')[0].rstrip('/')}")
+    return ModelSpec(name, revision, 0, USUAL_TOKENS, "unknown", "service", hub_name=name)
+
+
+def _of_folder(folder: Path) -> ModelSpec:
+    facts = folder_facts(folder)
+    return ModelSpec(
+        folder.resolve().name,
+        facts.revision,
+        0,
+        facts.max_tokens or USUAL_TOKENS,
+        "unknown",
+        "onnx" if facts.is_onnx else "sentence-transformers",
+        pooling=facts.pooling,
+        query_prefix=facts.query_prefix,
+        text_prefix=facts.text_prefix,
+        hub_name=str(folder),
+    )
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

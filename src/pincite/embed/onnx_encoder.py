@@ -1,4 +1,4 @@
-"""The encoder that ships with Pincite, run by onnxruntime."""
+"""Encoders run by onnxruntime: the one that ships with Pincite, and any in a folder."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pincite.core.errors import ModelError
+from pincite.embed.folder import graph_file
 from pincite.embed.models import Array, ModelSpec
 
 # No token is longer on average: what is beyond this many characters a token is beyond the limit.
@@ -27,16 +30,31 @@ class OnnxEncoder:
     """
 
     def __init__(self, spec: ModelSpec, *, threads: int = 0) -> None:
-        self.spec = spec
+        self._spec = spec
         self.threads = threads or os.cpu_count() or 1
-        self._home = files("pincite.embed").joinpath(spec.name)
+        shipped = spec.source == "shipped"
+        self._home = files("pincite.embed").joinpath(spec.name) if shipped else Path(spec.hub_name)
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model; how long its vectors are may be known only now."""
+        if not self._spec.dimension:
+            self._spec = replace(self._spec, dimension=len(self._sentence("text")))
+        return self._spec
 
     @cached_property
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
         text = self._home.joinpath("tokenizer.json").read_text(encoding="utf-8")
-        return Tokenizer.from_str(text)
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # a plain Exception is what the library raises
+            raise self._broken(error) from error
+        # Exporters leave these switched on; texts would be cut before windows are made of them.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
 
     @cached_property
     def _session(self) -> Any:
@@ -45,17 +63,36 @@ class OnnxEncoder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
+        # By name, if it has one: weights may stand in files beside it.
+        graph = graph_file(self._home) if isinstance(self._home, Path) else None
+        source = str(graph) if graph else self._home.joinpath("model.onnx").read_bytes()
         try:
-            return onnxruntime.InferenceSession(
-                self._home.joinpath("model.onnx").read_bytes(),
-                options,
-                providers=["CPUExecutionProvider"],
-            )
+            return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime's own errors have no common base
-            raise ModelError(
-                f"the encoder {self.spec.name} cannot be loaded: {error}",
-                hint="install Pincite again",
-            ) from error
+            raise self._broken(error) from error
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        """Return which inputs the graph wants; ModelError if it is no text encoder."""
+        names = [each.name for each in self._session.get_inputs()]
+        if unknown := set(names) - {"input_ids", "attention_mask", "token_type_ids"}:
+            raise self._broken(f"it wants {', '.join(sorted(unknown))}")
+        return names
+
+    @cached_property
+    def _output(self) -> tuple[str, bool]:
+        """Return the output to ask for, and whether it is the sentence's or the tokens'."""
+        outputs = self._session.get_outputs()
+        for rank, is_sentence in ((2, True), (3, False)):
+            for each in outputs:
+                if len(each.shape) == rank:
+                    return each.name, is_sentence
+        raise self._broken("it gives no vectors")
+
+    def _broken(self, reason: object) -> ModelError:
+        shipped = self._spec.source == "shipped"
+        hint = "install Pincite again" if shipped else "export it with an output for the sentence"
+        return ModelError(f"the encoder {self._spec.name} cannot be loaded: {reason}", hint=hint)
 
     def token_starts(self, text: str) -> Sequence[int]:
         encoded = self._tokenizer.encode(_whole(text), add_special_tokens=False)
@@ -77,12 +114,25 @@ class OnnxEncoder:
 
     def _sentence(self, text: str) -> Array:
         # Compatible forms of a letter are one letter, as they are to the lexical side.
-        text = unicodedata.normalize("NFKC", _whole(text[: MOST_CHARS * self.spec.max_tokens]))
+        text = unicodedata.normalize("NFKC", _whole(text[: MOST_CHARS * self._spec.max_tokens]))
         ids = self._tokenizer.encode(text).ids
-        if len(ids) > self.spec.max_tokens:  # windows are shorter; this is a long question
-            ids = [*ids[: self.spec.max_tokens - 1], ids[-1]]
-        vector: Array = self._session.run(["sentence"], {"input_ids": np.array([ids])})[0][0]
+        if len(ids) > self._spec.max_tokens:  # windows are shorter; this is a long question
+            ids = [*ids[: self._spec.max_tokens - 1], ids[-1]]
+        values = {"input_ids": np.array([ids])}
+        values["attention_mask"] = np.ones_like(values["input_ids"])
+        values["token_type_ids"] = np.zeros_like(values["input_ids"])
+        output, is_sentence = self._output
+        found: Array = self._session.run([output], {name: values[name] for name in self._inputs})[0]
+        vector: Array = found[0] if is_sentence else self._pooled(found[0])
         return vector
+
+    def _pooled(self, tokens: Array) -> Array:
+        """Return the sentence's vector: the first token's or the mean, of length one."""
+        if self._spec.pooling not in ("mean", "cls"):
+            raise self._broken(f"it wants its tokens pooled by {self._spec.pooling!r}")
+        vector = tokens[0] if self._spec.pooling == "cls" else tokens.mean(axis=0)
+        scaled: Array = vector / max(float(np.linalg.norm(vector)), 1e-12)
+        return scaled
 
 
 def _whole(text: str) -> str:

@@ -24,7 +24,8 @@ def windows_of(chunk: Chunk, encoder: Encoder) -> list[str]:
     if not starts:
         return []
     heading = _heading(chunk, encoder)
-    return [f"{heading}\n{body[a:b].strip()}" for a, b in cut(starts, len(body))]
+    start = f"{encoder.spec.text_prefix}{heading}\n"
+    return [start + body[a:b].strip() for a, b in cut(starts, len(body))]
 
 
 def cut(

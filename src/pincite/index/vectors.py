@@ -1,7 +1,8 @@
 """Vectors of a segment's rows: how they are packed, merged and compared with a question's.
 
-A chunk has a vector for each of its windows and counts with the best of them. All rows are looked
-at in int8, which is fast and nearly right; the best of them are then compared in full precision.
+A chunk has a vector for each of its windows and counts with the best of them. Rows are looked at in
+int8, which is fast and nearly right: all of them, or of a large index those in the lists nearest to
+the question. The best of them are then compared in full precision.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from pincite.core.errors import ModelError
+from pincite.index.lists import EXACT_UP_TO, lists_of, looked_at, nearest_lists
 from pincite.store.array_files import Array
 from pincite.store.snapshot import Snapshot
 from pincite.store.vectors import Vectors
@@ -18,6 +21,10 @@ from pincite.store.vectors import Vectors
 BLOCK = 2048
 # Below this a cosine means nothing: rows without a vector get it.
 NO_VECTOR = -1.0
+# So many windows of one row may be among the best before any row is lost by them.
+WINDOWS_PER_ROW = 8
+# Rows of a segment and their scores.
+Pairs = tuple[Array, Array]
 
 
 def packed(rows: Array, exact: Array) -> dict[str, Array]:
@@ -26,10 +33,32 @@ def packed(rows: Array, exact: Array) -> dict[str, Array]:
     rows, exact = rows[has_vector], exact[has_vector].astype(np.float16)
     order = np.argsort(rows, kind="stable")
     rows, exact = rows[order].astype(np.uint32), exact[order]
-    largest = np.abs(exact).max(axis=1, initial=0).astype(np.float32)
-    scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
-    codes = np.rint(exact / scales[:, None]).astype(np.int8)
-    return {"rows": rows, "exact": exact, "codes": codes, "scales": scales}
+    lists = lists_of(exact)
+    codes, scales = _coded(exact, lists.get("order"))
+    return {"rows": rows, "exact": exact, "codes": codes, "scales": scales, **lists}
+
+
+def _coded(exact: Array, order: Array | None) -> tuple[Array, Array]:
+    """Return the vectors as int8 and what to multiply them by, in the order of lists if any."""
+    codes = np.empty(exact.shape, dtype=np.int8)
+    scales = np.empty(len(exact), dtype=np.float32)
+    for at in range(0, len(exact), BLOCK):
+        place = slice(at, at + BLOCK)
+        some = (exact[place] if order is None else exact[order[place]]).astype(np.float32)
+        largest = np.abs(some).max(axis=1, initial=0)
+        scales[place] = np.where(largest > 0, largest / 127, 1)
+        codes[place] = np.rint(some / scales[place][:, None])
+    return codes, scales
+
+
+def check_dimension(part: Vectors, dimension: int, model: str) -> None:
+    """Raise ModelError if a model's vectors are not as long as those that are stored."""
+    stored = part.exact.shape[1]
+    if stored != dimension:
+        raise ModelError(
+            f"{model} gives vectors of {dimension} numbers, the index has {stored}",
+            hint="give the other model another name, or build the index again with --rebuild",
+        )
 
 
 def merged(parts: Sequence[tuple[Vectors | None, Array]]) -> dict[str, Array]:
@@ -54,26 +83,81 @@ class VectorIndex:
         }
         self.segments = [of_segment.get(segment.entry.name) for segment in snapshot.segments]
         self.sizes = [segment.entry.chunks for segment in snapshot.segments]
+        self._list_rows: dict[int, Array] = {}
 
     @property
     def windows(self) -> int:
         """How many vectors there are."""
         return sum(part.entry.windows for part in self.segments if part is not None)
 
+    def check(self, dimension: int) -> None:
+        """Raise ModelError if a query's vector does not fit those of the index."""
+        for part in filter(None, self.segments):
+            check_dimension(part, dimension, part.entry.model)
+
     def approximate(self, number: int, query: Array) -> Array:
         """Return every row's best cosine in a segment, from the int8 codes."""
         best = np.full(self.sizes[number], NO_VECTOR, dtype=np.float32)
         part = self.segments[number]
-        if part is None:
+        if part is None or not len(part.rows):
             return best
-        scores = np.empty(len(part.rows), dtype=np.float32)
-        for at in range(0, len(scores), BLOCK):
-            block = part.codes[at : at + BLOCK].astype(np.float32)
-            np.dot(block, query, out=scores[at : at + BLOCK])
-        scores *= part.scales
+        scores = _scores(part, slice(None), query)
+        if part.centres is not None:
+            in_lists, scores = scores, np.empty_like(scores)
+            scores[part.order] = in_lists
         starts = _starts(part.rows)
-        best[part.rows[starts]] = np.maximum.reduceat(scores, starts) if len(starts) else 0
+        best[part.rows[starts]] = np.maximum.reduceat(scores, starts)
         return best
+
+    def nearest(self, query: Array, masks: Sequence[Array | None], wanted: int) -> dict[int, Pairs]:
+        """Return for each segment that has lists the best rows of those worth a look, and scores.
+
+        Those of a filter that leaves few are all looked at. Segments that are not in the answer
+        are to be scanned as a whole.
+        """
+        listed = {n: part for n, part in enumerate(self.segments) if part and _has_lists(part)}
+        if not listed or self.windows <= EXACT_UP_TO:
+            return {}
+        allowed = [self._allowed(number, masks[number]) for number in listed]
+        sizes = [_list_sizes(p, places) for p, places in zip(listed.values(), allowed, strict=True)]
+        left = sum(int(each.sum()) for each in sizes)
+        if left <= looked_at(left):
+            return {number: self._all_of(number, masks[number], query) for number in listed}
+        nearness = [part.centres @ query for part in listed.values() if part.centres is not None]
+        found = {}
+        chosen = nearest_lists(nearness, sizes, looked_at(left))
+        for (number, part), lists, places in zip(listed.items(), chosen, allowed, strict=True):
+            windows = self._looked_at(number, part, lists, places, query)
+            found[number] = _best_rows(*windows, wanted)
+        return found
+
+    def _looked_at(
+        self, number: int, part: Vectors, lists: Array, allowed: Array | None, query: Array
+    ) -> Pairs:
+        """Return the row of each window in some lists, and its score."""
+        places = _places(part.starts[lists], part.starts[lists + 1])
+        if allowed is not None:
+            places = places[allowed[places]]
+        return self._rows_in_lists(number)[places], _scores(part, places, query)
+
+    def _all_of(self, number: int, mask: Array | None, query: Array) -> Pairs:
+        """Return all rows that a filter leaves, compared in full precision."""
+        rows = np.arange(self.sizes[number]) if mask is None else np.flatnonzero(mask)
+        scores = self.exact(number, rows, query)
+        has_vector = scores > NO_VECTOR
+        return rows[has_vector], scores[has_vector].astype(np.float32)
+
+    def _allowed(self, number: int, mask: Array | None) -> Array | None:
+        """Return which places in a segment's lists a filter leaves; None if all."""
+        return None if mask is None else mask[self._rows_in_lists(number)]
+
+    def _rows_in_lists(self, number: int) -> Array:
+        """Return the row of each place in a segment's lists, worked out once."""
+        part = self.segments[number]
+        assert part is not None
+        if number not in self._list_rows:
+            self._list_rows[number] = part.rows[part.order]
+        return self._list_rows[number]
 
     def exact(self, number: int, rows: Array, query: Array) -> Array:
         """Return the best cosine of each of these rows of a segment, in full precision."""
@@ -100,3 +184,47 @@ def _starts(rows: Array) -> Array:
     if not len(rows):
         return np.zeros(0, dtype=np.intp)
     return np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+
+
+def _best_rows(rows: Array, scores: Array, wanted: int) -> Pairs:
+    """Return rows of the best windows, each with its best score: those wanted and some more."""
+    kept = WINDOWS_PER_ROW * wanted
+    if kept < len(rows):
+        best = np.argpartition(scores, len(scores) - kept)[len(scores) - kept :]
+        rows, scores = rows[best], scores[best]
+    order = np.argsort(rows, kind="stable")
+    rows, scores = rows[order].astype(np.int64), scores[order]
+    starts = _starts(rows)
+    return rows[starts], np.maximum.reduceat(scores, starts) if len(starts) else scores
+
+
+def _has_lists(part: Vectors) -> bool:
+    return part.centres is not None
+
+
+def _list_sizes(part: Vectors, allowed: Array | None) -> Array:
+    """Return how many windows each list has, of those that may be found."""
+    if allowed is None:
+        return np.diff(part.starts.astype(np.int64))
+    before = np.concatenate(([0], np.cumsum(allowed)))
+    return np.diff(before[part.starts])
+
+
+def _places(begins: Array, ends: Array) -> Array:
+    """Return all numbers of half-open ranges, one range after the other."""
+    begins, counts = begins.astype(np.int64), ends.astype(np.int64) - begins
+    before = np.cumsum(counts) - counts
+    found: Array = np.repeat(begins - before, counts) + np.arange(counts.sum())
+    return found
+
+
+def _scores(part: Vectors, places: Array | slice, query: Array) -> Array:
+    """Return the cosines of codes with a query, nearly right."""
+    scales = part.scales[places]
+    scores = np.empty(len(scales), dtype=np.float32)
+    for at in range(0, len(scores), BLOCK):
+        some = slice(at, at + BLOCK)
+        codes = part.codes[some] if isinstance(places, slice) else part.codes[places[some]]
+        np.dot(codes.astype(np.float32), query, out=scores[some])
+    scores *= scales
+    return scores

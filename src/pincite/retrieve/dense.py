@@ -14,6 +14,8 @@ from pincite.store.array_files import Array
 # So many of the best by int8 are compared again in full precision. Fixed, so that top 10 is a
 # prefix of top 100; int8 misses by about 0.002, far less than the first hundred are apart.
 RESCORED = 400
+# More than this are not chosen from the nearest lists: too few rows are looked at there.
+MOST_RESCORED = 2000
 
 
 class Dense:
@@ -33,6 +35,7 @@ class Dense:
             return DenseRun(self, None, [])  # no words, no meaning
         prefix = self.encoder.spec.query_prefix
         vector = self.encoder.encode_query(prefix + query.text)
+        self.vectors.check(len(vector))
         return DenseRun(self, vector.astype(np.float32), self.rows.masks(query.filters))
 
     def retrieve(self, query: Query, k: int) -> Ranking:
@@ -54,16 +57,29 @@ class DenseRun:
         if self.vector is None:
             return rows[0]
         pool = max(RESCORED, 2 * k)
+        # Who asks for thousands gets them from all rows.
+        looked_at = self.looked_at(pool) if pool <= MOST_RESCORED else {}
         for number, offset in enumerate(self.owner.rows.offsets[:-1].tolist()):
-            near = self.owner.vectors.approximate(number, self.vector)
-            mask = self.masks[number]
-            if mask is not None:
-                near[~mask] = NO_VECTOR
-            found = top_rows(near, pool, above=NO_VECTOR)
+            found, near = looked_at[number] if number in looked_at else self._scanned(number, pool)
             rows.append(found + offset)
-            scores.append(near[found])
+            scores.append(near)
         candidates = self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
         return self.owner.rows.best(candidates, self.parts(candidates)[:, 0], k)
+
+    def looked_at(self, pool: int) -> dict[int, tuple[Array, Array]]:
+        """Return the rows near the question of segments that need not be scanned."""
+        assert self.vector is not None
+        return self.owner.vectors.nearest(self.vector, self.masks, pool)
+
+    def _scanned(self, number: int, pool: int) -> tuple[Array, Array]:
+        """Return the best rows of a segment and their scores, all of its vectors looked at."""
+        assert self.vector is not None
+        near = self.owner.vectors.approximate(number, self.vector)
+        mask = self.masks[number]
+        if mask is not None:
+            near[~mask] = NO_VECTOR
+        found = top_rows(near, pool, above=NO_VECTOR)
+        return found, near[found]
 
     def parts(self, rows: Array) -> Array:
         found = np.full((len(rows), 1), NO_VECTOR)

@@ -13,7 +13,8 @@ class Vectors:
     """The vectors of a segment's rows, mapped into memory.
 
     ``rows`` names the row of each window, in rising order; ``exact`` holds the vectors as float16,
-    ``codes`` times ``scales`` nearly the same in half the memory.
+    ``codes`` times ``scales`` nearly the same in half the memory. If there are many, codes and
+    scales stand in lists: list ``n`` from ``starts[n]`` on, ``order`` names each one's window.
     """
 
     def __init__(self, folder: Path, entry: VectorEntry) -> None:
@@ -26,6 +27,10 @@ class Vectors:
             self.codes: Array = arrays["codes"]
             self.scales: Array = arrays["scales"]
             self.exact: Array = arrays["exact"]
+            self.centres: Array | None = arrays.get("centres")
+            if self.centres is not None:
+                self.order: Array = arrays["order"]
+                self.starts: Array = arrays["starts"]
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
                 f"vectors {entry.name} cannot be opened: {error}", hint="run: pincite doctor"

@@ -19,7 +19,9 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def index_of(arrays: dict[str, np.ndarray], size: int) -> VectorIndex:
     """Return an index of one segment without files."""
-    part = SimpleNamespace(**arrays, entry=SimpleNamespace(segment="s", model="m"))
+    part = SimpleNamespace(
+        **{"centres": None, **arrays}, entry=SimpleNamespace(segment="s", model="m")
+    )
     segment = SimpleNamespace(entry=SimpleNamespace(name="s", chunks=size))
     return VectorIndex(SimpleNamespace(vectors=[part], segments=[segment]), "m")  # type: ignore[arg-type]
 

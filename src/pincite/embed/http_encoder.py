@@ -1,0 +1,131 @@
+"""Encoders behind HTTP: what OpenAI, Azure, vLLM, Ollama, llama.cpp and others answer."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pincite.core.errors import ConfigError, ModelError
+from pincite.embed.cache import checked
+from pincite.embed.models import Array, ModelSpec
+from pincite.embed.service import Refused, Service
+
+PROBE = "text"
+# An estimate from above: services do not tell their tokens. English has about four characters a
+# token, numbers two; of other scripts and of signs each character counts.
+_TOKEN = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]")
+
+
+class HttpEncoder:
+    """Texts go out in batches, several at a time; vectors come back checked and of length one."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        service: Service,
+        *,
+        batch: int = 64,
+        dimensions: int = 0,
+        threads: int = 0,
+    ) -> None:
+        self._spec = spec
+        self.service = service
+        self.batch = max(1, batch)
+        self.threads = threads or 4
+        self._more = {"dimensions": dimensions} if dimensions else {}
+        self._works = False
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model; an unknown one is asked for a vector, to see how long it is."""
+        if not self._spec.dimension:
+            self._probe()
+        return self._spec
+
+    def token_starts(self, text: str) -> Sequence[int]:
+        return [found.start() for found in _TOKEN.finditer(text)]
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        found = [np.zeros((0, self.spec.dimension), np.float32)]
+        batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
+        if len(batches) < 2:
+            found += [self._batch(some) for some in batches]
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                found += pool.map(self._batch, batches)
+        return np.concatenate(found)
+
+    def encode_query(self, text: str) -> Array:
+        starts = self.token_starts(text)
+        if len(starts) > self._spec.max_tokens:
+            text = text[: starts[self._spec.max_tokens]]
+        vector: Array = self._ask([text])[0]
+        return vector
+
+    def _batch(self, texts: Sequence[str]) -> Array:
+        """Return the vectors of a batch; a text that the service never takes gets zeros."""
+        try:
+            return self._ask(texts)
+        except Refused:
+            if not self._works:
+                self._probe()  # raises if it is not the texts that are refused
+            if len(texts) == 1:
+                return np.zeros((1, self.spec.dimension), np.float32)
+        # By halves until the one is found: a few requests, not one for each text.
+        half = len(texts) // 2
+        return np.concatenate([self._batch(texts[:half]), self._batch(texts[half:])])
+
+    def _probe(self) -> None:
+        try:
+            self._ask([PROBE])
+        except Refused as error:
+            raise ConfigError(error.message, hint=error.hint) from None
+
+    def _ask(self, texts: Sequence[str]) -> Array:
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        answer = self.service.ask({"input": whole, **self._more})
+        vectors = self._vectors(answer, len(texts))
+        if not self._spec.dimension:
+            self._spec = replace(self._spec, dimension=vectors.shape[1])
+        if vectors.shape[1] != self._spec.dimension:
+            raise self._strange(
+                f"vectors of {vectors.shape[1]} numbers, not {self._spec.dimension}",
+                hint="set embedding.dimension to what the model gives, or name another model",
+            )
+        self._works = True
+        return checked(vectors)
+
+    def _vectors(self, answer: Any, count: int) -> Array:
+        """Return the vectors of an answer in the order of the texts."""
+        try:
+            rows = answer["data"]
+            places = [row.get("index", at) for at, row in enumerate(rows)]
+            if sorted(places) != list(range(count)):
+                raise self._strange(f"{len(rows)} vectors for {count} texts, or misnumbered ones")
+            placed = sorted(zip(places, rows, strict=True), key=lambda pair: pair[0])
+            vectors = np.stack([_numbers(row["embedding"]) for _, row in placed])
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise self._strange("an answer that holds no vectors") from error
+        if vectors.ndim != 2 or not vectors.shape[1]:
+            raise self._strange("an answer that holds no vectors")
+        return vectors
+
+    def _strange(self, what: str, hint: str = "is it an embedding model?") -> ModelError:
+        return ModelError(f"the embedding service at {self.service.address} gave {what}", hint=hint)
+
+
+def _numbers(embedding: Any) -> Array:
+    """Return one vector, written as numbers or as base64 of little-endian floats."""
+    if not isinstance(embedding, str):
+        return np.asarray(embedding, dtype=np.float32)
+    try:
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+    except binascii.Error as error:
+        raise ValueError("not base64") from error
