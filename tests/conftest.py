@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
 
 SOURCE = Path(__file__).parents[1] / "src"
+# Vectors that one test computed serve the others, and never the person who runs the tests.
+CACHE = tempfile.TemporaryDirectory(prefix="pincite-cache-", ignore_cleanup_errors=True)
+os.environ["PINCITE_CACHE"] = CACHE.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,8 @@ class Told:
 def environment() -> dict[str, str]:
     """Return the environment without any settings of the person who runs the tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PINCITE_")}
-    return {**kept, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", "COLUMNS": "200"}
+    own = {"PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", "COLUMNS": "200"}
+    return {**kept, **own, "PINCITE_CACHE": CACHE.name}
 
 
 @pytest.fixture(scope="session")

@@ -78,7 +78,21 @@ def test_readme_shows_what_one_sees(tmp_path: Path) -> None:
         done = subprocess.run(
             [*program, *shlex.split(command), "--index", index], capture_output=True, text=True
         )
-        assert done.stdout.strip() == expected.strip(), command
+        assert _without_numbers(done.stdout) == _without_numbers(expected), command
+        for found, told in zip(_numbers(done.stdout), _numbers(expected), strict=True):
+            # Processors round the encoder's sums in ways of their own.
+            assert found == pytest.approx(told, abs=0.03), command
+
+
+def _without_numbers(text: str) -> str:
+    """Return what is shown with the numbers of its reasons left out."""
+    lines = (re.sub(r"[\d.]+", "0", x) if " why:" in x else x for x in text.strip().splitlines())
+    return "\n".join(lines)
+
+
+def _numbers(text: str) -> list[float]:
+    reasons = (line for line in text.splitlines() if " why:" in line)
+    return [float(number) for line in reasons for number in re.findall(r"\d+\.\d+", line)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

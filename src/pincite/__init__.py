@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from pincite.api import Index, Result
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
-    from pincite.core.types import Chunk, Document, Hit, Judgement, Query, Ranking, Span
+    from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
     from pincite.pipeline import Pipeline
     from pincite.update import Outcome, find_files, ingest_files, remove
+    from pincite.vectorise import embed_index
 
 __version__ = "0.1.0"
 
@@ -18,6 +19,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Chunk": "pincite.core.types",
     "Document": "pincite.core.types",
+    "Filters": "pincite.core.types",
     "Hit": "pincite.core.types",
     "Index": "pincite.api",
     "Judgement": "pincite.core.types",
@@ -30,6 +32,7 @@ _HOMES = {
     "Result": "pincite.api",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
+    "embed_index": "pincite.vectorise",
     "find_files": "pincite.update",
     "ingest_files": "pincite.update",
     "load_settings": "pincite.core.settings",
@@ -39,6 +42,7 @@ _HOMES = {
 __all__ = [
     "Chunk",
     "Document",
+    "Filters",
     "Hit",
     "Index",
     "Judgement",
@@ -51,6 +55,7 @@ __all__ = [
     "Result",
     "Settings",
     "Span",
+    "embed_index",
     "find_files",
     "ingest_files",
     "load_settings",

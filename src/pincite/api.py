@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
 from pincite.answer.passage import Passage, passages
@@ -18,6 +19,8 @@ from pincite.core.types import Chunk, Query, Ranking, Step
 from pincite.explain import WhyNot, why_not
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
+from pincite.retrieve.companions import Companion, companions
+from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
 
 
@@ -72,6 +75,14 @@ class Index:
             steps = list(self.pipeline.steps(query, wanted))
         seconds = {**inner, **{step.stage: step.seconds for step in steps}}
         return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps, seconds)
+
+    def companions(self, result: Result, limit: int = 5) -> list[Companion]:
+        """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
+        return companions(result.ranking, self._neighbours, limit)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self.snapshot)
 
     def why_not(
         self, text: str, locator: str, k: int | None = None, document: str | None = None

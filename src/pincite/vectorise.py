@@ -34,13 +34,13 @@ class Progress:
     without: int = 0  # chunks that have no vector after all: no words, or the encoder failed
 
 
-def embed_index(folder: str | Path, settings: Settings) -> Iterator[Progress]:
+def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterator[Progress]:
     """Compute missing vectors, segment by segment, and yield the progress.
 
     The write lock is held only while a segment's vectors are put in place. What was computed when
     a crash comes is in the cache.
     """
-    folder = Path(folder)
+    folder, settings = Path(folder), settings or Settings()
     spec = spec_of(settings.embedding)
     if spec is None:
         return

@@ -36,7 +36,9 @@ def test_a_hit_is_found_at_its_rank(index: Index) -> None:
     (way,) = index.why_not("inspect the tank", found.passages[0].place.locator, 2)
     assert way.lost_at == ""
     assert way.stages[-1].rank == 1
-    assert [view.stage for view in way.stages] == ["lexical", "dense", "hybrid", "place", "spread"]
+    assert [view.stage for view in way.stages] == [
+        *("lexical", "dense", "hybrid", "entities", "place", "spread")
+    ]
 
 
 def test_a_lost_place_says_where_and_by_how_much(index: Index) -> None:
