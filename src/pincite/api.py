@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
 from pincite.core.types import Chunk, Query, Ranking, Step
 from pincite.explain import WhyNot, why_not
+from pincite.index.corrections import corrected
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
 from pincite.retrieve.companions import Companion, companions
@@ -32,6 +33,8 @@ class Result:
     passages: list[Passage]
     steps: list[Step]
     seconds: Mapping[str, float]  # of every stage by name, also of those inside another one
+    # Words that the index does not have, each with the one that was searched for instead.
+    corrections: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ranking(self) -> Ranking:
@@ -61,6 +64,8 @@ class Index:
         self.snapshot = opened.snapshot
         self.settings = settings
         self.pipeline: Pipeline = build(settings, opened)
+        # A walk compares no words of texts, so it has none to correct.
+        self._corrects = settings.search.typos and settings.search.pipeline != "traversal"
 
     @classmethod
     def open(cls, folder: str | Path, settings: Settings | None = None) -> Index:
@@ -74,7 +79,10 @@ class Index:
         with traced() as inner:
             steps = list(self.pipeline.steps(query, wanted))
         seconds = {**inner, **{step.stage: step.seconds for step in steps}}
-        return Result(query, passages(steps[-1].ranking.top(wanted), self.opened), steps, seconds)
+        guessed = self.opened.corrections.of(text) if self._corrects else {}
+        # Snippets show the words that were searched for.
+        shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
+        return Result(query, passages(shown.top(wanted), self.opened), steps, seconds, guessed)
 
     def companions(self, result: Result, limit: int = 5) -> list[Companion]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""

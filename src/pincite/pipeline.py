@@ -70,7 +70,7 @@ def build(settings: Settings, index: OpenIndex) -> Pipeline:
 
 def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
     """Words alone: BM25 with pairs and windows, named places first."""
-    return _with_places(Lexical(index, settings.lexical), settings, index)
+    return _with_places(_words(settings, index), settings, index)
 
 
 def dense(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -82,7 +82,7 @@ def dense(settings: Settings, index: OpenIndex) -> Pipeline:
 def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
     """Words and meaning, named places first; words alone where there are no vectors."""
     rows = Rows(index)
-    words = Lexical(index, settings.lexical, rows)
+    words = _words(settings, index, rows)
     weight = settings.hybrid.dense_weight
     spec = spec_of(settings.embedding)
     if not weight or spec is None or not index.has_vectors(spec.id):
@@ -100,6 +100,12 @@ def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:
     """The hybrid with a lift for neighbours of the best, whatever the settings say."""
     mode = "bfs" if settings.graph.mode == "off" else settings.graph.mode
     return hybrid(replace(settings, graph=replace(settings.graph, mode=mode)), index)
+
+
+def _words(settings: Settings, index: OpenIndex, rows: Rows | None = None) -> Lexical:
+    search = settings.search
+    alias_weight = search.alias_weight if search.aliases else 0.0
+    return Lexical(index, settings.lexical, rows, alias_weight=alias_weight, typos=search.typos)
 
 
 def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
@@ -124,10 +130,22 @@ def _with_places(inner: Lexical | Hybrid, settings: Settings, index: OpenIndex) 
     return Pipeline(around, rerankers, depth=settings.search.depth)
 
 
+def traversal(settings: Settings, index: OpenIndex) -> Pipeline:
+    """The graph alone: names and headings to start from, then links by the question's intent."""
+    # Few searches walk, and reading the configuration takes longer than a look-up.
+    from pincite.core.traversal import load_traversal
+    from pincite.index.graph_walk import TraversalIndex
+    from pincite.retrieve.traversal import Traversal
+
+    walker = TraversalIndex.build(index.snapshot, index.analyzer)
+    return Pipeline(Traversal(walker, load_traversal(settings.search.traversal)))
+
+
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
     "default": hybrid,
     "hybrid": hybrid,
     "hybrid+graph": hybrid_graph,
     "lexical": lexical,
     "dense": dense,
+    "traversal": traversal,
 }

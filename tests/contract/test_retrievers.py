@@ -19,13 +19,16 @@ from pincite.core.settings import (
     Settings,
 )
 from pincite.core.stages import Retriever
+from pincite.core.traversal import load_traversal
 from pincite.core.types import Query
+from pincite.index.graph_walk import TraversalIndex
 from pincite.pipeline import build
 from pincite.retrieve.fusion import METHODS
 from pincite.retrieve.graph import GraphBoost
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import PlaceFirst
+from pincite.retrieve.traversal import Traversal
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -95,7 +98,7 @@ def preset(name: str, method: str = "minmax") -> Settings:
 # Meaning has no end: whatever is asked, something is nearest.
 BY_WORDS = (
     *("lexical", "bm25 alone", "extremes", "robertson", "atire", "plus", "place"),
-    *("graph bfs", "graph ppr"),
+    *("graph bfs", "graph ppr", "typos and aliases", "traversal"),
 )
 
 
@@ -114,6 +117,10 @@ RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
         for variant in ("robertson", "atire", "plus")
     },
     "place": lambda index: PlaceFirst(lexical(index), index.snapshot),
+    "typos and aliases": lambda index: Lexical(index.opened, alias_weight=0.2, typos=True),
+    "traversal": lambda index: Traversal(
+        TraversalIndex.build(index.snapshot, index.opened.analyzer), load_traversal("auto")
+    ),
     "dense": lambda index: build(preset("dense"), index.opened).retriever,
     **{
         f"hybrid {method}": lambda index, method=method: (

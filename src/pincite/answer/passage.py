@@ -47,7 +47,7 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
         doc_id = chunk.span.doc_id
         if doc_id not in titles:
             titles[doc_id] = index.snapshot.title(doc_id) or doc_id
-        matches = Matches(chunk.text, weights, index.analyzer)
+        matches = Matches(chunk.text, weights, index.analyzer_of(doc_id))
         # A place that the query names is cited as named, not as a part of it.
         place = chunk if "place" in hit.features else _exact_place(chunk, matches, index)
         if place.id in cited:

@@ -36,6 +36,9 @@ REASONS = {
     "entities": "is about what the query names",
     "graph": "near other hits",
     "spread": "section seen before",
+    "aliases": "other names",
+    "named": "named in the query",
+    "linked": "links",
 }
 
 
@@ -64,8 +67,19 @@ def search(
         seconds = dict(result.seconds)
         hits = [passage_json(passage) for passage in result.passages]
         absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
-        print_json({"query": query, "hits": hits, "missing": absent, "seconds": seconds})
+        print_json(
+            {
+                "query": query,
+                "hits": hits,
+                "missing": absent,
+                "corrections": dict(result.corrections),
+                "seconds": seconds,
+            }
+        )
         return
+    for written, taken in result.corrections.items():
+        note = f"note: no {written!r} in this index; searched for {taken!r}"
+        err.print(note, soft_wrap=True, markup=False)
     for place, nearest in missing:
         near = f"; the nearest is {nearest}" if nearest else ""
         err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)

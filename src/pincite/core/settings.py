@@ -44,8 +44,8 @@ class IngestSettings:
 class TokenSettings:
     """How text becomes terms. Shapes the index."""
 
-    # Snowball stemmer; "none" keeps words as they are.
-    language: str = "english"
+    # "auto": each document's own language; or one Snowball stemmer for all; "none": words as is.
+    language: str = "auto"
     # Index pairs of neighbouring terms too: about doubles the index, buys phrase evidence.
     bigrams: bool = True
 
@@ -136,6 +136,14 @@ class SearchSettings:
     names: bool = True
     # What a hit loses for every better one of its section: 0 leaves the order as it is.
     spread: float = 0.08
+    # Search also for other names that documents give: "AC" for "Armor Class", and the reverse.
+    aliases: bool = True
+    # What another name is worth beside the query's own words.
+    alias_weight: float = 0.2
+    # A word that the index does not have is searched for as the nearest one that it has.
+    typos: bool = True
+    # Profile, by name or path, that the pipeline "traversal" follows; "auto": code and rulebook.
+    traversal: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

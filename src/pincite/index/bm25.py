@@ -58,13 +58,13 @@ class Scorer:
     def __init__(self, index: LexicalIndex, bm25: Bm25) -> None:
         self.index = index
         self.bm25 = bm25
-        self._kept: dict[tuple[bool, int, int], Array] = {}
+        self._kept: dict[tuple[bool, int, int, float], Array] = {}
         self._kept_bytes = 0
         self._lock = Lock()
 
     def weights(self, terms: Sequence[Term]) -> list[float]:
-        """Return the idf of each term."""
-        return [self.bm25.idf(term.df, self.index.size) for term in terms]
+        """Return what each term is worth: its idf, less if it is uncertain."""
+        return [term.weight * self.bm25.idf(term.df, self.index.size) for term in terms]
 
     def scores(self, terms: Sequence[Term], segment: int, *, pairs: bool = False) -> Array:
         """Return the BM25 score of every row of a segment.
@@ -102,7 +102,7 @@ class Scorer:
 
     def _frequent(self, term: Term, weight: float, segment: int, *, pairs: bool) -> Array:
         """Return one term's contribution to all rows, from memory if there is room for it."""
-        key = (pairs, segment, term.positions[segment])
+        key = (pairs, segment, term.positions[segment], term.weight)
         kept = self._kept.get(key)
         if kept is None:
             field, norms = self._field(segment, pairs=pairs)

@@ -10,17 +10,28 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from pincite.core.languages import LANGUAGES
 from pincite.core.settings import Settings
 from pincite.core.types import Loaded
+from pincite.index.languages import (
+    AUTO,
+    ROW_LANGUAGES,
+    Analyzers,
+    function_places,
+    language_codes,
+    language_of,
+)
 from pincite.index.locators import keys_of
-from pincite.index.postings import Array, build_postings, live_terms, term_key
-from pincite.index.tokens import Analyzer, StreamBuilder
+from pincite.index.postings import Array, build_postings, live_terms
+from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
+from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
 from pincite.store.manifest import SegmentEntry
 from pincite.store.segment import Segment
 from pincite.store.segment_files import Entry
@@ -48,7 +59,10 @@ class IndexBuilder:
         if profile:  # a fingerprint: a profile that was edited reads documents in another way
             shape["profile"] = {"fingerprint": profile}
         self._writer = Writer(folder, shape, rebuild=rebuild)
-        self._analyzer = Analyzer(settings.tokens.language)
+        self._language = settings.tokens.language
+        self._analyzers = Analyzers()
+        if self._language != AUTO:
+            self._analyzers[self._language]  # an unknown one is refused before any work
         self._pairs = settings.tokens.bigrams
         self._rebuild = rebuild
         self._reset()
@@ -63,7 +77,8 @@ class IndexBuilder:
     def _reset(self) -> None:
         self._waiting: dict[str, Entry] = {}
         self._rows: list[str] = []
-        self._terms = StreamBuilder(self._analyzer)
+        self._languages: list[str] = []  # of each row
+        self._terms = StreamBuilder(self._analyzers)
         self._chars = 0
         self._places = 0
         self._started = time.monotonic()
@@ -83,11 +98,18 @@ class IndexBuilder:
         document = loaded.document
         if document.id in self._waiting:
             raise ValueError(f"{document.id} was put twice")
+        language = self._language
+        if language == AUTO:
+            language = language_of(document)
+            meta = {**document.meta, "language": language}
+            loaded = replace(loaded, document=replace(document, meta=meta))
         self._waiting[document.id] = Entry(loaded, keys_of(loaded))
         for chunk in loaded.chunks:
             if chunk.searched:
-                self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)
+                text = f"{chunk.context} {chunk.text}" if chunk.context else chunk.text
+                self._terms.add(text, language)
                 self._rows.append(chunk.id)
+                self._languages.append(language)
         self._chars += len(document.text)
         self._places += len(loaded.chunks)
         full = (
@@ -117,8 +139,10 @@ class IndexBuilder:
         if not self._waiting:
             return
         keys, stream, offsets = self._terms.finish()
-        arrays = self._postings(keys, stream, offsets)
+        codes = language_codes(self._languages) if self._language == AUTO else None
+        arrays = self._postings(keys, stream, offsets, codes)
         arrays["ids"] = np.array(self._rows, dtype="S16")
+        arrays[WORDS] = packed(plain_words(self._terms.words()))
         if not self._rebuild:
             for doc_id in self._waiting:
                 self._writer.drop(doc_id)
@@ -147,10 +171,17 @@ class IndexBuilder:
         keys, stream, offsets = live_terms(
             (part.arrays, rows) for part, rows in zip(parts, live, strict=True)
         )
-        arrays = self._postings(keys, stream, offsets)
-        arrays["ids"] = np.concatenate(
-            [part.arrays["ids"][rows] for part, rows in zip(parts, live, strict=True)]
-        )
+
+        def joined(name: str) -> Array:
+            kept = [part.arrays[name][rows] for part, rows in zip(parts, live, strict=True)]
+            return np.concatenate(kept)
+
+        codes = joined(ROW_LANGUAGES) if self._language == AUTO else None
+        arrays = self._postings(keys, stream, offsets, codes)
+        arrays["ids"] = joined("ids")
+        # Words of dropped documents stay until none of their neighbours is left: they are
+        # harmless, for nobody is sent to a word without a live chunk.
+        arrays[WORDS] = packed({word for part in parts for word in unpacked(part.arrays[WORDS])})
         return arrays
 
     def _merge_vectors(self, name: str, parts: Sequence[Segment]) -> None:
@@ -165,10 +196,17 @@ class IndexBuilder:
                 arrays = merged_vectors(list(zip(found, live, strict=True)))
                 self._writer.add_vectors(name, model, arrays)
 
-    def _postings(self, keys: Array, stream: Array, offsets: Array) -> dict[str, Array]:
-        function_keys = sorted(term_key(term) for term in self._analyzer.function_terms)
-        skipped = np.array(function_keys, dtype=np.uint64)
-        return build_postings(keys, stream, offsets, pairs=self._pairs, skipped=skipped)
+    def _postings(
+        self, keys: Array, stream: Array, offsets: Array, codes: Array | None
+    ) -> dict[str, Array]:
+        """Return the postings; ``codes`` are the rows' languages where documents have their own."""
+        if codes is None:
+            rows = {self._language: np.ones(len(offsets) - 1, dtype=bool)}
+        else:
+            rows = {LANGUAGES[code]: codes == code for code in np.unique(codes).tolist()}
+        skipped = function_places(keys, stream, offsets, rows, self._analyzers)
+        arrays = build_postings(keys, stream, offsets, pairs=self._pairs, skipped=skipped)
+        return arrays if codes is None else {**arrays, ROW_LANGUAGES: codes}
 
 
 def _to_merge(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:

@@ -6,15 +6,17 @@ are spread over segments or in which order they came.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from pincite.core.errors import StoreError
-from pincite.index.postings import Field, dead_counts, pair_key, term_key
+from pincite.core.languages import LANGUAGES
+from pincite.index.languages import ROW_LANGUAGES
+from pincite.index.postings import Array, Field, dead_counts, pair_key, term_key
 from pincite.store.segment import Segment
 from pincite.store.snapshot import Snapshot
 
@@ -41,6 +43,13 @@ class SegmentFields:
         self.pair_lengths = arrays.get("pair_lengths", np.zeros(len(self.ids), dtype=np.int32))
         self.dead_terms = dead_counts(self.term, ~self.live)
         self.dead_pairs = dead_counts(self.pair, ~self.live) if self.pair else {}
+        self._languages = arrays.get(ROW_LANGUAGES)
+
+    def rows_in(self, language: str) -> Array:
+        """Return which rows are in a language; all where the index has one for everything."""
+        if self._languages is None:
+            return np.ones(len(self.ids), dtype=bool)
+        return np.asarray(self._languages == LANGUAGES.index(language))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Term:
     positions: tuple[int, ...]  # in each segment's keys; -1 where a segment does not have it
     postings: tuple[tuple[int, int], ...]  # where its postings start and end in each segment
     df: int  # how many chunks of the index contain it
+    weight: float = 1.0  # how sure we are that it is meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +88,32 @@ class LexicalIndex:
         """How many chunks are searched."""
         return sum(int(part.live.sum()) for part in self.segments)
 
-    def resolve(self, words: Sequence[str], *, pairs: bool = False) -> QueryTerms:
-        """Return the distinct terms, and pairs of neighbours if asked, as the index has them."""
+    def resolve(
+        self,
+        words: Sequence[str],
+        *,
+        pairs: bool = False,
+        weights: Mapping[str, float] | None = None,
+    ) -> QueryTerms:
+        """Return the distinct terms, and pairs of neighbours if asked, as the index has them.
+
+        Args:
+            weights: of terms that count for less than others, and so do their pairs.
+        """
         distinct = tuple(dict.fromkeys(words))
         neighbours = dict.fromkeys(pairwise(words)) if pairs else ()
-        return QueryTerms(
-            distinct,
-            tuple(self._term(word) for word in distinct),
-            tuple(self._pair(left, right) for left, right in neighbours),
-        )
+        terms = [self._term(word) for word in distinct]
+        couples = [self._pair(left, right) for left, right in neighbours]
+        if weights:
+            sure = {word: weights.get(word, 1.0) for word in distinct}
+            terms = [
+                replace(term, weight=sure[word]) for word, term in zip(distinct, terms, strict=True)
+            ]
+            couples = [
+                replace(couple, weight=sure[left] * sure[right])
+                for (left, right), couple in zip(neighbours, couples, strict=True)
+            ]
+        return QueryTerms(distinct, tuple(terms), tuple(couples))
 
     def _find_term(self, word: str) -> Term:
         key = term_key(word)

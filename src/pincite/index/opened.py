@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
+from pincite.core.errors import ConfigError
+from pincite.core.profiles import profile_text, profile_values
+from pincite.core.toml_table import Table
+from pincite.index.aliases import Aliases
+from pincite.index.corrections import Corrections
+from pincite.index.languages import AUTO, QueryAnalyzer, languages_of
 from pincite.index.lexical import LexicalIndex
 from pincite.index.tokens import Analyzer
+from pincite.index.vocabulary import Vocabulary
 from pincite.store.snapshot import Snapshot
 
 
@@ -15,8 +23,45 @@ class OpenIndex:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         # Queries are read as the index was written, whatever the present settings say.
-        self.analyzer = Analyzer(snapshot.manifest.shape["tokens"]["language"])
+        self._language: str = snapshot.manifest.shape["tokens"]["language"]
         self.lexical = LexicalIndex(snapshot)
+
+    @cached_property
+    def analyzer(self) -> QueryAnalyzer:
+        """Reads queries in the languages of the index."""
+        if self._language != AUTO:
+            return QueryAnalyzer([self._language])
+        return QueryAnalyzer(languages_of(self.snapshot.segments))
+
+    @cached_property
+    def corrections(self) -> Corrections:
+        """Guesses what unknown words of a query were meant to be."""
+        return Corrections(self.lexical, self.analyzer, Vocabulary(self.snapshot.segments))
+
+    @cached_property
+    def aliases(self) -> Aliases:
+        """Finds other names of what a query names."""
+        return Aliases(self.snapshot, self.analyzer, self._synonyms())
+
+    def _synonyms(self) -> dict[str, tuple[str, ...]]:
+        """Return the other names that the index's own profile gives, if it is still there."""
+        name: str = self.snapshot.manifest.shape["ingest"]["profile"]
+        if not name.endswith(".toml"):
+            return {}
+        try:
+            values, _ = profile_values(profile_text(name), origin=name)
+            table = Table(values, name).table("synonyms")
+            return {word: table.texts(word) for word in table.values}
+        except ConfigError:
+            return {}  # a profile that was moved or changed must not keep anybody from searching
+
+    def analyzer_of(self, doc_id: str) -> Analyzer:
+        """Return the analyzer that read a document."""
+        languages = self.analyzer.languages
+        if len(languages) == 1:
+            return self.analyzer.of(languages[0])
+        meta = self.snapshot.meta(doc_id) or {}
+        return self.analyzer.of(meta.get("language", languages[0]))
 
     @classmethod
     def open(cls, folder: Path) -> OpenIndex:

@@ -51,7 +51,7 @@ def build_postings(
         stream: the terms of all rows one after the other, as positions in ``keys``.
         offsets: where each row starts in the stream, and its end.
         pairs: whether to index neighbouring terms too.
-        skipped: keys of terms that pairs are formed across.
+        skipped: which places of the stream pairs are formed across.
     """
     order = np.argsort(keys)
     rank = np.empty(len(keys), dtype=np.uint32)
@@ -63,7 +63,7 @@ def build_postings(
     arrays |= _field("term", stream.astype(np.uint64), rows)
     arrays["term_keys"] = keys
     if pairs:
-        kept = ~np.isin(keys, skipped)[stream]
+        kept = ~skipped
         arrays |= _pairs(stream[kept].astype(np.uint64), rows[kept], len(keys), size)
     return arrays
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
 import Stemmer
 
 from pincite.core.errors import ConfigError
-from pincite.index.function_words import function_words
+from pincite.core.function_words import elisions, function_words
 from pincite.index.postings import Array, term_key
 
 # Queries share most of their words; this many are analysed once.
@@ -32,7 +32,7 @@ _ATOM = rf"(?:{_NUMBER}(?![^\W\d_])|[^\W_]+(?:'[^\W\d_]+)?)"
 _ATOMS = re.compile(_ATOM)
 # Atoms that an identifier joins: 314.23(F), AC-12, 47/1910, A&B.
 _PIECES = re.compile(rf"{_ATOM}(?:[-./&:()]{{1,2}}{_ATOM})*\)?|[{SIGNS}](?=\d)|(?<=\d)[{SIGNS}]")
-_EDGES = ".,;:!?\"'()[]{}<>*_`“”‘’«»…–—|#"
+EDGES = ".,;:!?\"'()[]{}<>*_`“”‘’«»…–—|#"
 
 
 class Analyzer:
@@ -41,6 +41,7 @@ class Analyzer:
     def __init__(self, language: str = "english") -> None:
         self.language = language
         self._stem = _stemmer(language)
+        self._elisions = elisions(language)
         self._remembered: dict[str, tuple[str, ...]] = {}
 
     @cached_property
@@ -88,7 +89,7 @@ class Analyzer:
         >>> Analyzer().word("314.23(F),")
         ('314.23(f)', '314.23', 'f')
         """
-        plain = word.strip(_EDGES)
+        plain = word.strip(EDGES)
         if plain.isascii():  # most words, by a short way to the same result
             if plain.isalpha():
                 return (self._stem(plain.lower()),)
@@ -115,16 +116,24 @@ class Analyzer:
     def _atom(self, atom: str) -> str:
         if atom[0].isdigit() and atom[-1].isdigit():
             return atom.replace(",", "")
+        if self._elisions and "'" in atom:
+            before, _, after = atom.partition("'")
+            atom = after if before in self._elisions else atom  # l'acqua is acqua
         plain = atom.removesuffix("'s").replace("'", "")
         return self._stem(plain) if plain.isalpha() else plain
 
 
 class StreamBuilder:
-    """Collects the terms of rows for :func:`~pincite.index.postings.build_postings`."""
+    """Collects the terms of rows for :func:`~pincite.index.postings.build_postings`.
 
-    def __init__(self, analyzer: Analyzer) -> None:
-        self._analyzer = analyzer
-        self._words = _Numbers()
+    Args:
+        analyzers: by name of language; a row is added in one of them.
+    """
+
+    def __init__(self, analyzers: Mapping[str, Analyzer]) -> None:
+        self._analyzers = analyzers
+        self._distinct: list[tuple[str, str]] = []  # (language, word), as numbered
+        self._words: dict[str, _Words] = {}
         self._rows: list[Array] = []
         self._total = 0
 
@@ -132,16 +141,26 @@ class StreamBuilder:
         """Return how many words were collected."""
         return self._total
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, language: str) -> None:
         """Append a row with the words of the text."""
-        row = np.fromiter(map(self._words.__getitem__, text.split()), dtype=np.uint32)
+        words = self._words.get(language)
+        if words is None:
+            words = self._words[language] = _Words(language, self._distinct)
+        row = np.fromiter(map(words.__getitem__, text.split()), dtype=np.uint32)
         self._rows.append(row)
         self._total += len(row)
+
+    def words(self) -> list[str]:
+        """Return the distinct words as they were written."""
+        return [word for _, word in self._distinct]
 
     def finish(self) -> tuple[Array, Array, Array]:
         """Return keys, stream and offsets: each distinct word is analysed here, once."""
         terms = _Numbers()
-        analysed = [[terms[t] for t in self._analyzer.word(word)] for word in self._words]
+        analysed = [
+            [terms[term] for term in self._analyzers[language].word(word)]
+            for language, word in self._distinct
+        ]
         sizes = np.array([len(each) for each in analysed], dtype=np.int64)
         flat = np.array([number for each in analysed for number in each], dtype=np.uint32)
         begins = np.cumsum(sizes) - sizes
@@ -162,6 +181,19 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, key: str) -> int:
         self[key] = number = len(self)
+        return number
+
+
+class _Words(dict[str, int]):
+    """Numbers the words of one language; all languages share one list of numbers."""
+
+    def __init__(self, language: str, distinct: list[tuple[str, str]]) -> None:
+        self._language = language
+        self._distinct = distinct
+
+    def __missing__(self, key: str) -> int:
+        self[key] = number = len(self._distinct)
+        self._distinct.append((self._language, key))
         return number
 
 

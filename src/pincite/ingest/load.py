@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from pincite.core.errors import SourceError
+from pincite.core.languages import detect_language, named_language
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link, Loaded
 from pincite.ingest.chunking import chunks_of
@@ -62,6 +63,7 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
             "sha256": hashlib.sha256(data).hexdigest(),
             "source": source,
             **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
+            "language": named_language(parsed.language) or detect_language(parsed.text),
         },
     )
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))

@@ -47,6 +47,7 @@ class Parsed:
     boxes: Sequence[Box] = field(default=())
     findings: Sequence[Finding] = field(default=())
     meta: Mapping[str, str] = field(default_factory=dict)  # "effective", "until" as ISO dates
+    language: str = ""  # as the document itself says, by code or name
 
 
 def decode(data: bytes, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Hit, Query, Ranking
-from pincite.index.tokens import Analyzer
+from pincite.index.languages import QueryAnalyzer
 from pincite.retrieve.neighbours import Neighbours
 
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
@@ -38,7 +38,7 @@ class Entity:
     is_marked: bool = False  # has several words, or a capital inside the text
 
 
-def entities(text: str, neighbours: Neighbours, analyzer: Analyzer) -> list[Entity]:
+def entities(text: str, neighbours: Neighbours, analyzer: QueryAnalyzer) -> list[Entity]:
     """Return the headings, defined terms and aliases that a text names, the longest ones.
 
     A name lies within no longer one. Single function words name nothing, and neither does what
@@ -75,7 +75,7 @@ class EntityFirst:
 
     name = "entities"
 
-    def __init__(self, inner: Scorer, neighbours: Neighbours, analyzer: Analyzer) -> None:
+    def __init__(self, inner: Scorer, neighbours: Neighbours, analyzer: QueryAnalyzer) -> None:
         self.inner = inner
         self.neighbours = neighbours
         self.analyzer = analyzer

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pincite.core.settings import LexicalSettings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.bm25 import Bm25, Scorer
-from pincite.index.lexical import QueryTerms
+from pincite.index.corrections import corrected
+from pincite.index.lexical import QueryTerms, SegmentFields
 from pincite.index.opened import OpenIndex
 from pincite.index.windows import window_scores
 from pincite.retrieve.rows import Rows, Run, top_rows
@@ -19,39 +21,81 @@ from pincite.store.array_files import Array
 MAX_TERMS = 1000
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
+# What a word is worth that was put in the place of an unknown one.
+GUESS_WEIGHT = 0.8
 # An identifier that more chunks have is a name for something, not for a place.
 MAX_IDENTIFIED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A query in one language: only rows in that language are scored by it."""
+
+    language: str
+    terms: QueryTerms
+    aliases: tuple[QueryTerms, ...] = ()  # other names of what the query names
 
 
 class Lexical:
     """Ranks all chunks by the words they share with the query.
 
     The parts of a score are kept as features and add up to it: ``terms`` (BM25), ``pairs`` (BM25
-    of neighbouring terms) and ``window`` (the densest stretch of the chunk).
+    of neighbouring terms), ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of
+    other names, for less).
+
+    Args:
+        alias_weight: what other names are worth that documents give; 0 looks for none.
+        typos: take words that the index does not have for the nearest that it has.
     """
 
     name = "lexical"
-    part_names = ("terms", "pairs", "window")
+    part_names = ("terms", "pairs", "window", "aliases")
 
     def __init__(
-        self, index: OpenIndex, settings: LexicalSettings | None = None, rows: Rows | None = None
+        self,
+        index: OpenIndex,
+        settings: LexicalSettings | None = None,
+        rows: Rows | None = None,
+        *,
+        alias_weight: float = 0.0,
+        typos: bool = False,
     ) -> None:
         self.settings = settings or LexicalSettings()
+        self.opened = index
         self.analyzer = index.analyzer
         self.index = index.lexical
+        self.alias_weight = alias_weight
+        self.typos = typos
         self.rows = rows or Rows(index)
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
         self.scorer = Scorer(self.index, bm25)
 
     def begin(self, query: Query) -> LexicalRun:
         """Score all rows for a query."""
-        words = self.analyzer.terms(query.text)
-        if self.settings.content_words:
-            words = self.analyzer.content(words)
-        if len(words) > MAX_TERMS:
-            words = words[:MAX_TERMS]  # a page pasted as a query: its beginning says enough
-        terms = self.index.resolve(words, pairs=self.settings.bigram_weight > 0)
-        return LexicalRun(self, terms, self.rows.masks(query.filters))
+        return LexicalRun(self, self.readings(query.text), self.rows.masks(query.filters))
+
+    def readings(self, text: str) -> list[Reading]:
+        """Return a query in each language of the index."""
+        guessed = self.opened.corrections.of(text) if self.typos else {}
+        text = corrected(text, guessed)
+        doubtful = {
+            term: GUESS_WEIGHT for word in guessed.values() for term in self.analyzer.word(word)
+        }
+        names = self.opened.aliases.of(text) if self.alias_weight else ()
+        others = [self.analyzer.readings(name) for name in names]
+        content = self.settings.content_words
+        found = []
+        for language, words in self.analyzer.readings(text, content=content).items():
+            # Of a page pasted as a query, the beginning says enough.
+            terms = self._resolved(words[:MAX_TERMS], doubtful)
+            aliases = tuple(self._resolved(other[language]) for other in others)
+            found.append(Reading(language, terms, aliases))
+        return found
+
+    def _resolved(
+        self, words: Sequence[str], weights: Mapping[str, float] | None = None
+    ) -> QueryTerms:
+        return self.index.resolve(words, pairs=self.settings.bigram_weight > 0, weights=weights)
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` chunks that share a term with the query."""
@@ -68,18 +112,17 @@ class Lexical:
 class LexicalRun:
     """The scores of one query."""
 
-    def __init__(self, owner: Lexical, query: QueryTerms, masks: list[Array | None]) -> None:
+    def __init__(
+        self, owner: Lexical, readings: Sequence[Reading], masks: list[Array | None]
+    ) -> None:
         self.owner = owner
-        self.query = query
+        self.readings = readings
         settings = owner.settings
-        self.columns: list[list[Array]] = []  # of each segment: terms, and pairs where there are
+        self.columns: list[dict[str, Array]] = []  # of each segment: parts but windows, by name
         self.totals: list[Array] = []
         for number, segment in enumerate(owner.index.segments):
-            columns = [owner.scorer.scores(query.terms, number)]
-            if query.pairs and segment.pair is not None:
-                pairs = owner.scorer.scores(query.pairs, number, pairs=True)
-                columns.append(settings.bigram_weight * pairs)
-            total = sum(columns[1:], columns[0])
+            columns = self._columns(number, segment)
+            total = sum(columns.values(), np.zeros(len(segment.ids)))
             mask = masks[number]
             self.columns.append(columns)
             self.totals.append(total if mask is None else np.where(mask, total, 0.0))
@@ -94,8 +137,8 @@ class LexicalRun:
     def parts(self, rows: Array) -> Array:
         found = np.zeros((len(rows), len(self.owner.part_names)))
         for number, (chosen, inner) in self.owner.rows.by_segment(rows):
-            for column, values in enumerate(self.columns[number]):
-                found[chosen, column] = values[inner]
+            for name, values in self.columns[number].items():
+                found[chosen, self.owner.part_names.index(name)] = values[inner]
         if len(self.near):
             at = np.searchsorted(self.near, rows)
             at[at == len(self.near)] = 0
@@ -105,7 +148,12 @@ class LexicalRun:
     def identified(self) -> Array:
         """Return the rows that have an identifier of the query: few, or it identifies nothing."""
         found = []
-        for word, term in zip(self.query.words, self.query.terms, strict=True):
+        words = {
+            word: term
+            for reading in self.readings
+            for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
+        }
+        for word, term in words.items():
             if not is_identifier(word) or not 0 < term.df <= MAX_IDENTIFIED:
                 continue
             for number, (start, end) in enumerate(term.postings):
@@ -123,23 +171,60 @@ class LexicalRun:
             scores.append(total[found])
         return np.sort(self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k))
 
+    def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
+        """Return the parts of the score of every row of a segment, each by its own language."""
+        columns: dict[str, Array] = {}
+        for reading in self.readings:
+            rows = segment.rows_in(reading.language) if len(self.readings) > 1 else None
+            if rows is not None and not rows.any():
+                continue
+            for name, values in self._scored(reading, number).items():
+                values = values if rows is None else np.where(rows, values, 0.0)
+                columns[name] = columns[name] + values if name in columns else values
+        return columns
+
+    def _scored(self, reading: Reading, number: int) -> dict[str, Array]:
+        """Return the parts of the score of every row by one reading."""
+        owner = self.owner
+        columns = {"terms": owner.scorer.scores(reading.terms.terms, number)}
+        if (pairs := self._pairs(reading.terms, number)) is not None:
+            columns["pairs"] = pairs
+        for alias in reading.aliases:
+            scores = owner.scorer.scores(alias.terms, number)
+            if (pairs := self._pairs(alias, number)) is not None:
+                scores = scores + pairs
+            columns["aliases"] = columns.get("aliases", 0.0) + owner.alias_weight * scores
+        return columns
+
+    def _pairs(self, terms: QueryTerms, number: int) -> Array | None:
+        if not terms.pairs or self.owner.index.segments[number].pair is None:
+            return None
+        scores = self.owner.scorer.scores(terms.pairs, number, pairs=True)
+        return self.owner.settings.bigram_weight * scores
+
     def _windows(self) -> Array:
         """Return the window part of the rows that are near the top."""
-        owner, query = self.owner, self.query
+        owner = self.owner
         best = np.zeros(len(self.near))
-        weights = np.array(owner.scorer.weights(query.terms))
         for number, (chosen, inner) in owner.rows.by_segment(self.near):
             segment = owner.index.segments[number]
-            best[chosen] = window_scores(
-                segment.stream,
-                segment.stream_offsets,
-                inner,
-                vocabulary=len(segment.term.keys),
-                positions=np.array([term.positions[number] for term in query.terms], dtype=int),
-                weights=weights,
-                width=owner.settings.window_tokens,
-                k1=WINDOW_K1,
-            )
+            for reading in self.readings:
+                terms = reading.terms.terms
+                own = np.ones(len(inner), dtype=bool)
+                if len(self.readings) > 1:
+                    own = segment.rows_in(reading.language)[inner]
+                if not own.any() or not terms:
+                    continue
+                best[chosen[own]] = window_scores(
+                    segment.stream,
+                    segment.stream_offsets,
+                    inner[own],
+                    vocabulary=len(segment.term.keys),
+                    positions=np.array([term.positions[number] for term in terms], dtype=int),
+                    weights=np.array(owner.scorer.weights(terms)),
+                    width=owner.settings.window_tokens,
+                    k1=WINDOW_K1,
+                )
         return owner.settings.window_weight * best
 
 

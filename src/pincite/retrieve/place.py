@@ -9,8 +9,8 @@ from pincite.core.editions import years
 from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Chunk, Hit, Query, Ranking, Span
+from pincite.index.languages import QueryAnalyzer
 from pincite.index.locators import Mention, in_range, mentions
-from pincite.index.tokens import Analyzer
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100
@@ -27,7 +27,7 @@ class PlaceFirst:
     name = "place"
 
     def __init__(
-        self, inner: Retriever, snapshot: Snapshot, analyzer: Analyzer | None = None
+        self, inner: Retriever, snapshot: Snapshot, analyzer: QueryAnalyzer | None = None
     ) -> None:
         self.inner = inner
         self.snapshot = snapshot

@@ -188,6 +188,13 @@ class Snapshot:
             for row in segment.chunk_rows(where, values)
         ]
 
+    def text(self, doc_id: str) -> str:
+        """Return a document's text; StoreError if it is not there."""
+        for segment in self.segments:
+            if segment.title(doc_id) is not None:
+                return self._text(segment, doc_id)
+        raise StoreError(f"no document {doc_id!r} in the index", hint="see: pincite list")
+
     def _text(self, segment: Segment, doc_id: str) -> str:
         """Return a document's text, the recently used ones from memory."""
         with self._lock:

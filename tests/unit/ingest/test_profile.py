@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.errors import ConfigError, StaleIndex
+from pincite.core.patterns import WINDOW, safe_pattern, windows
 from pincite.core.settings import IngestSettings, Settings
 from pincite.core.types import Chunk, Document
 from pincite.ingest.chunking import chunks_of
-from pincite.ingest.enrichment.patterns import WINDOW, safe_pattern, windows
 from pincite.ingest.enrichment.profile_choice import (
     choose_profile,
     profile_fingerprint,

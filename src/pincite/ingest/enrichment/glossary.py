@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pincite.core.patterns import windows
 from pincite.ingest.enrichment.matching import Found
-from pincite.ingest.enrichment.patterns import windows
 
 # A longer "term" is a sentence that a pattern took for one.
 MOST_WORDS = 8

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pincite.core.patterns import windows
 from pincite.core.types import Chunk, Document
-from pincite.ingest.enrichment.patterns import windows
 from pincite.ingest.enrichment.profile import Condition, Pattern, Profile
 
 # Labelled values stand at the top of an entry; further down, labels are prose.

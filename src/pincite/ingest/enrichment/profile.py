@@ -123,3 +123,4 @@ class Profile:
     links: tuple[LinkRule, ...] = ()
     traits: tuple[str, ...] = ()  # known traits, in lower case
     audiences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # for queries

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from pincite.core.patterns import WINDOW, windows
 from pincite.core.types import Chunk, Document
-from pincite.ingest.enrichment.patterns import WINDOW, windows
 from pincite.ingest.enrichment.profile import Profile, Signal
 from pincite.ingest.enrichment.profile_file import load_profile, load_profiles
 

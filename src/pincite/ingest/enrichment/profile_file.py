@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import tomllib
-from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 from pincite.core.errors import ConfigError
+from pincite.core.profiles import PROFILE_NAMES, profile_text, profile_values
+from pincite.core.toml_table import Table
+from pincite.core.traversal import parse_traversal
 from pincite.ingest.enrichment.profile import (
     AliasRule,
     Condition,
@@ -23,10 +20,6 @@ from pincite.ingest.enrichment.profile import (
     TagRule,
     TermRule,
 )
-from pincite.ingest.enrichment.toml_table import Table
-
-# Those that come with Pincite, in src/pincite/profiles.
-PROFILE_NAMES = ("code", "manual", "report", "rulebook")
 
 
 def load_profile(name: str) -> Profile:
@@ -36,11 +29,7 @@ def load_profile(name: str) -> Profile:
     'narrative'
     """
     if name.endswith(".toml"):
-        return parse_profile(_read(Path(name)), origin=name)
-    if name not in PROFILE_NAMES:
-        near = get_close_matches(name, PROFILE_NAMES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(PROFILE_NAMES)}"
-        raise ConfigError(f"no profile {name!r}", hint=f"{hint} Or give the path of a .toml file.")
+        return parse_profile(profile_text(name), origin=name)
     return _own(name)
 
 
@@ -51,18 +40,7 @@ def load_profiles() -> tuple[Profile, ...]:
 
 def parse_profile(text: str, *, origin: str) -> Profile:
     """Return the profile that a TOML text describes; every key, type and pattern is checked."""
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{origin} is no TOML: {error}", hint="see docs/profiles.md") from error
-    fingerprint = hashlib.sha256(text.encode()).hexdigest()[:12]
-    if base := values.pop("extends", ""):
-        if base not in PROFILE_NAMES:
-            known = ", ".join(PROFILE_NAMES)
-            raise ConfigError(f"{origin}: extends must be one of {known}, got {base!r}")
-        under = _packaged(base)
-        values = _laid_over(values, tomllib.loads(under))
-        fingerprint = hashlib.sha256((text + under).encode()).hexdigest()[:12]
+    values, fingerprint = profile_values(text, origin=origin)
     table = Table(values, origin)
     profile = _profile(table, fingerprint)
     table.finish()
@@ -70,19 +48,10 @@ def parse_profile(text: str, *, origin: str) -> Profile:
     return profile
 
 
-def _laid_over(values: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both, where the upper one's lists come first and its single values win."""
-    merged = {**under, **values}
-    for key in values.keys() & under.keys():
-        if isinstance(values[key], dict) and isinstance(under[key], dict):
-            merged[key] = _laid_over(values[key], under[key])
-        elif isinstance(values[key], list) and isinstance(under[key], list):
-            merged[key] = [*values[key], *under[key]]
-    return merged
-
-
 def _profile(table: Table, fingerprint: str) -> Profile:
     traits, audiences = table.table("traits"), table.table("audiences")
+    parse_traversal(table.table("traversal"), fingerprint)  # searches read it; errors belong here
+    synonyms = table.table("synonyms")
     profile = Profile(
         name=table.text("name"),
         about=table.text("about", ""),
@@ -103,6 +72,7 @@ def _profile(table: Table, fingerprint: str) -> Profile:
         links=tuple(map(_link, table.tables("link"))),
         traits=tuple(name.casefold() for name in traits.texts("names")),
         audiences={name: audiences.texts(name) for name in audiences.values},
+        synonyms={name: synonyms.texts(name) for name in synonyms.values},
     )
     traits.finish()
     return profile
@@ -219,17 +189,6 @@ def _check_names(profile: Profile, origin: str) -> None:
                 raise ConfigError(f"{origin}: no {what} called {name!r}", hint=hint)
 
 
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}", hint="check the path") from error
-
-
-def _packaged(name: str) -> str:
-    return (files("pincite") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
-
-
 @cache
 def _own(name: str) -> Profile:
-    return parse_profile(_packaged(name), origin=f"profile {name}")
+    return parse_profile(profile_text(name), origin=f"profile {name}")

@@ -95,12 +95,13 @@ class Writer:
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(finding)
 
-    def parsed(self, title: str) -> Parsed:
+    def parsed(self, title: str, language: str = "") -> Parsed:
         """Return the document; SourceError if it has no words."""
         if not self._blocks:
             raise SourceError(f"{self.name} has no text", hint="check how it was exported")
         text = "".join(self._parts) + "\n"
-        return Parsed(text, one_line(title)[:TITLE_CHARS], self._blocks, findings=self.findings)
+        title = one_line(title)[:TITLE_CHARS]
+        return Parsed(text, title, self._blocks, findings=self.findings, language=language)
 
     def _put(self, kind: BlockKind, words: str, *, level: int = 0, label: str = "") -> None:
         goes_on = kind == "list" and bool(self._blocks) and self._blocks[-1].kind == "list"

@@ -48,8 +48,9 @@ def read(data: bytes, name: str) -> Parsed:
     title = titled(name, root.findtext(".//ShortTitle"), _line(root.find(".//LongTitle")))
     writer.heading(1, title)
     _identify(writer, root)
-    _Walk(writer, root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")).children(root)
-    return replace(writer.parsed(title), meta=_dates(root))
+    language = root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")
+    _Walk(writer, language).children(root)
+    return replace(writer.parsed(title, language), meta=_dates(root))
 
 
 def _dates(root: Element) -> dict[str, str]:

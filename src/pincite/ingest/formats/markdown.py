@@ -79,8 +79,16 @@ def read(data: bytes, name: str) -> Parsed:
     title = heading.group(1) if heading else Path(name).stem
     # Dashes below a line of words would make it a heading: front matter is no Markdown.
     blocks = [block for block in markdown_blocks(_blank(text, start)) if block.start >= start]
-    meta = named_dates(dict(_FIELD.findall(front.group()))) if front else {}
-    return Parsed(text, title[:TITLE_CHARS], blocks, form_feed_pages(text), meta=meta)
+    fields: dict[str, str] = dict(_FIELD.findall(front.group())) if front else {}
+    language = fields.get("lang", fields.get("language", "")).strip(" \t\"'")
+    return Parsed(
+        text,
+        title[:TITLE_CHARS],
+        blocks,
+        form_feed_pages(text),
+        meta=named_dates(fields) if fields else {},
+        language=language,
+    )
 
 
 def _blank(text: str, end: int) -> str:

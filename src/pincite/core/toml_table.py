@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from pincite.core.errors import ConfigError
-from pincite.ingest.enrichment.patterns import safe_pattern
+from pincite.core.patterns import safe_pattern
 
 
 class Table:

@@ -1,0 +1,108 @@
+"""Other names of what a query names, as the documents give them: "Armor Class (AC)".
+
+Nothing is collected beforehand: the words of the query are looked up among the names that
+enrichment found, in both directions, so the cost is that of a few look-ups by key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pincite.core.locators import locator_key
+from pincite.core.types import Link
+from pincite.index.languages import QueryAnalyzer
+from pincite.store.graph import GraphRows
+from pincite.store.snapshot import Snapshot
+
+MOST_WORDS = 5  # of a name
+MAX_QUERY_WORDS = 60
+MAX_PLACES = 200  # a name that more places have is no short form
+ALIAS = "alias_of"
+OTHER_RELATIONS = ("uses", "refers_to", "defines", "describes", "has_trait", "refers_outside")
+PER_NAME = 2
+MAX_NAMES = 8
+_WORD = re.compile(r"\w+(?:['’&-]\w+)*")
+
+
+class Aliases:
+    """Finds other names in one index.
+
+    Args:
+        synonyms: names with other names for them, besides those of the documents.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        analyzer: QueryAnalyzer,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._rows = GraphRows(snapshot)
+        self._analyzer = analyzer
+        self._synonyms = _both_ways(synonyms or {})
+
+    def of(self, text: str) -> list[str]:
+        """Return other names of what the text names, those that most places give first."""
+        named = self._named(text)
+        if not named:
+            return []
+        said = set(self._analyzer.terms(text))
+        votes: dict[str, Counter[str]] = {name: Counter() for name in named}
+        for name, other in self._given(sorted(named)):
+            votes[name][other] += 1
+        found = [
+            other
+            for name in named
+            for other in [
+                *self._synonyms.get(name, ()),
+                *(each for each, _ in sorted(votes[name].items(), key=_by_votes)[:PER_NAME]),
+            ]
+            if not said.issuperset(self._analyzer.terms(other))
+        ]
+        return list(dict.fromkeys(found))[:MAX_NAMES]
+
+    def _named(self, text: str) -> list[str]:
+        """Return the stretches of a query that may be names, the longest first."""
+        words = _WORD.findall(text)[:MAX_QUERY_WORDS]
+        content = {word.casefold() for word in self._analyzer.content_words(" ".join(words))}
+        found = []
+        for size in range(min(MOST_WORDS, len(words)), 0, -1):
+            for at in range(len(words) - size + 1):
+                name = " ".join(words[at : at + size]).casefold()
+                if size > 1 or (name in content and len(name) > 1):
+                    found.append(name)
+        return list(dict.fromkeys(found))
+
+    def _given(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield each of the names with another that a document gives for it."""
+        keys = {locator_key(name): name for name in names}
+        counts = self._rows.name_counts(sorted(keys))
+        few = sorted(key for key, count in counts.items() if count <= MAX_PLACES)
+        places = {place.id for found in self._rows.named(few).values() for place in found}
+        for link in self._rows.links_from(sorted(places), OTHER_RELATIONS):
+            if link.relation == ALIAS:
+                alias = locator_key(self._words(link))
+                if alias in keys:
+                    yield keys[alias], link.target
+        for link in self._rows.links_to(names, OTHER_RELATIONS):
+            if link.relation == ALIAS:
+                yield link.target, self._words(link)
+
+    def _words(self, link: Link) -> str:
+        return self._snapshot.text(link.span.doc_id)[link.span.start : link.span.end]
+
+
+def _both_ways(synonyms: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, others in synonyms.items():
+        for other in others:
+            found.setdefault(name.casefold(), []).append(other)
+            found.setdefault(other.casefold(), []).append(name)
+    return found
+
+
+def _by_votes(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
