@@ -18,6 +18,7 @@ import numpy as np
 from pincite.core.settings import Settings
 from pincite.core.types import Loaded
 from pincite.index.locators import keys_of
+from pincite.index.places import PlaceColumns, Places, merged_places
 from pincite.index.postings import Array, build_postings, live_terms, term_key
 from pincite.index.tokens import Analyzer, StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
@@ -64,6 +65,7 @@ class IndexBuilder:
         self._waiting: dict[str, Entry] = {}
         self._rows: list[str] = []
         self._terms = StreamBuilder(self._analyzer)
+        self._columns = PlaceColumns()
         self._chars = 0
         self._places = 0
         self._started = time.monotonic()
@@ -88,6 +90,7 @@ class IndexBuilder:
             if chunk.searched:
                 self._terms.add(f"{chunk.context} {chunk.text}" if chunk.context else chunk.text)
                 self._rows.append(chunk.id)
+        self._columns.add(loaded)
         self._chars += len(document.text)
         self._places += len(loaded.chunks)
         full = (
@@ -118,6 +121,7 @@ class IndexBuilder:
             return
         keys, stream, offsets = self._terms.finish()
         arrays = self._postings(keys, stream, offsets)
+        arrays |= self._columns.arrays()
         arrays["ids"] = np.array(self._rows, dtype="S16")
         if not self._rebuild:
             for doc_id in self._waiting:
@@ -148,6 +152,7 @@ class IndexBuilder:
             (part.arrays, rows) for part, rows in zip(parts, live, strict=True)
         )
         arrays = self._postings(keys, stream, offsets)
+        arrays |= merged_places(Places(part) for part in parts)
         arrays["ids"] = np.concatenate(
             [part.arrays["ids"][rows] for part, rows in zip(parts, live, strict=True)]
         )

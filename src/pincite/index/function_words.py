@@ -7,6 +7,18 @@ hold *not, shall, may, must, except, over, under*, which are what rules are made
 
 from __future__ import annotations
 
+import re
+
+# What a question says of the source itself: "as mentioned in the document". Such words are rarely
+# on the page that answers, and often on the title pages and in the boilerplate of others.
+_ASIDE = re.compile(
+    r"\b(?:(?:as |(?:is|are|was|were) )?(?:mentioned|listed|described|stated|specified|provided|"
+    r"outlined|given|shown|presented|discussed|referenced|named|indicated) (?:in|by|within|from)|"
+    r"in|within|according to) the (?:context of the )?(?:(?:provided|given) )?"
+    r"(?:document|text|passage|excerpt)\b",
+    re.IGNORECASE,
+)
+
 _WORDS = {
     "english": """
         what which who whom whose when where why how many much did do does is are was were
@@ -28,3 +40,13 @@ _WORDS = {
 def function_words(language: str) -> frozenset[str]:
     """Return the function words of a language; none for a language that we have no list for."""
     return frozenset(_WORDS.get(language, "").split())
+
+
+def without_asides(question: str) -> str:
+    """Return a question without what it says of its source; the question if nothing else is in it.
+
+    >>> without_asides("How many entities listed in the document are based in Chile?")
+    'How many entities are based in Chile?'
+    """
+    plain = " ".join(question.split())
+    return " ".join(_ASIDE.sub("", plain).split()) or plain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pincite.index.filters import RowFilter
 from pincite.index.lexical import LexicalIndex
 from pincite.index.tokens import Analyzer
 from pincite.store.snapshot import Snapshot
@@ -17,6 +18,7 @@ class OpenIndex:
         # Queries are read as the index was written, whatever the present settings say.
         self.analyzer = Analyzer(snapshot.manifest.shape["tokens"]["language"])
         self.lexical = LexicalIndex(snapshot)
+        self.filters = RowFilter(snapshot)
 
     @classmethod
     def open(cls, folder: Path) -> OpenIndex:

@@ -12,6 +12,7 @@ from pathlib import Path
 from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link, Loaded
+from pincite.ingest.access import access_tags
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.dates import stated_dates
 from pincite.ingest.enrichment.enrich import enrich
@@ -62,6 +63,7 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
             "sha256": hashlib.sha256(data).hexdigest(),
             "source": source,
             **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
+            **access_tags(parsed.text, doc_id),
         },
     )
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))

@@ -9,6 +9,7 @@ import numpy as np
 from pincite.core.settings import LexicalSettings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.bm25 import Bm25, Scorer
+from pincite.index.function_words import without_asides
 from pincite.index.lexical import QueryTerms
 from pincite.index.opened import OpenIndex
 from pincite.index.windows import window_scores
@@ -45,13 +46,17 @@ class Lexical:
 
     def begin(self, query: Query) -> LexicalRun:
         """Score all rows for a query."""
-        words = self.analyzer.terms(query.text)
-        if self.settings.content_words:
-            words = self.analyzer.content(words)
+        words = self.words(query.text)
         if len(words) > MAX_TERMS:
             words = words[:MAX_TERMS]  # a page pasted as a query: its beginning says enough
         terms = self.index.resolve(words, pairs=self.settings.bigram_weight > 0)
         return LexicalRun(self, terms, self.rows.masks(query.filters))
+
+    def words(self, text: str) -> list[str]:
+        """Return the terms of a query that are searched for."""
+        if not self.settings.content_words:
+            return self.analyzer.terms(text)
+        return self.analyzer.content(self.analyzer.terms(without_asides(text)))
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` chunks that share a term with the query."""
