@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from pincite.answer.passage import Passage, passages
@@ -15,9 +15,12 @@ from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
-from pincite.core.types import Chunk, Query, Ranking, Step
+from pincite.core.types import Chunk, Filters, Query, Ranking, Step
 from pincite.explain import WhyNot, why_not
+from pincite.index.audiences import audience_of
 from pincite.index.corrections import corrected
+from pincite.index.filter_report import explain
+from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
 from pincite.retrieve.companions import Companion, companions
@@ -72,9 +75,9 @@ class Index:
         """Return the current generation of the index in a folder."""
         return cls(OpenIndex.open(Path(folder)), settings or Settings())
 
-    def search(self, text: str, k: int | None = None) -> Result:
+    def search(self, text: str, k: int | None = None, filters: Filters = NOTHING) -> Result:
         """Return the best passages for a question, a phrase or the name of a place."""
-        query = Query(text)
+        query = Query(text, filters=self._with_audience(text, filters))
         wanted = self.settings.search.k if k is None else k
         with traced() as inner:
             steps = list(self.pipeline.steps(query, wanted))
@@ -86,7 +89,8 @@ class Index:
 
     def companions(self, result: Result, limit: int = 5) -> list[Companion]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
-        return companions(result.ranking, self._neighbours, limit)
+        allowed = partial(self.opened.filters.keep, result.query.filters)
+        return companions(result.ranking, self._neighbours, limit, allowed)
 
     @cached_property
     def _neighbours(self) -> Neighbours:
@@ -100,13 +104,22 @@ class Index:
         places = self.show(locator, document)
         return [why_not(self.pipeline, self.opened, Query(text), p, wanted) for p in places]
 
-    def missing_places(self, text: str) -> list[tuple[str, str]]:
+    def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""
-        return missing_places(text, self.snapshot)
+        return missing_places(text, self.opened.filters, filters)
 
-    def search_ranking(self, text: str, k: int) -> Ranking:
+    def explain_filters(self, filters: Filters) -> str | None:
+        """Return in a sentence why filters leave nothing to search; None if they do not."""
+        return explain(self.opened.filters, filters)
+
+    def search_ranking(self, text: str, k: int, filters: Filters = NOTHING) -> Ranking:
         """Return the bare ranking, for those who do not need snippets: measures and programs."""
-        return self.pipeline.search(Query(text), k)
+        return self.pipeline.search(Query(text, filters=self._with_audience(text, filters)), k)
+
+    def _with_audience(self, text: str, filters: Filters) -> Filters:
+        if self.settings.search.audience == "off" or filters.audience:
+            return filters
+        return replace(filters, audience=audience_of(text, self.opened.filters))
 
     def show(
         self, locator: str, document: str | None = None, *, as_of: date | None = None

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.core.errors import ConfigError
-from pincite.core.settings import Settings
+from pincite.core.settings import RoutingSettings, Settings
 from pincite.core.stages import Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import spec_of
+from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import VectorIndex
 from pincite.retrieve.dense import Dense
@@ -21,6 +22,7 @@ from pincite.retrieve.hybrid import Hybrid
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import PlaceFirst
+from pincite.retrieve.routing import Routed, Router
 from pincite.retrieve.rows import Rows
 from pincite.retrieve.spread import Spread
 
@@ -70,7 +72,8 @@ def build(settings: Settings, index: OpenIndex) -> Pipeline:
 
 def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
     """Words alone: BM25 with pairs and windows, named places first."""
-    return _with_places(_words(settings, index), settings, index)
+    words = _words(settings, index)
+    return _with_places(words, words, settings, index)
 
 
 def dense(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -86,14 +89,14 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
     weight = settings.hybrid.dense_weight
     spec = spec_of(settings.embedding)
     if not weight or spec is None or not index.has_vectors(spec.id):
-        return _with_places(words, settings, index)
+        return _with_places(words, words, settings, index)
     both = Hybrid(
         [(words, 1 - weight), (_dense(settings, index, rows), weight)],
         rows,
         method=settings.hybrid.method,
         depth=settings.search.depth,
     )
-    return _with_places(both, settings, index)
+    return _with_places(both, words, settings, index)
 
 
 def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -115,8 +118,20 @@ def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
     return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
 
 
-def _with_places(inner: Lexical | Hybrid, settings: Settings, index: OpenIndex) -> Pipeline:
+def _routed(
+    inner: Lexical | Hybrid, words: Lexical, settings: RoutingSettings, index: OpenIndex
+) -> Lexical | Hybrid | Routed:
+    """Return the retriever with a router before it, if the settings ask for one."""
+    if settings.by == "off":
+        return inner
+    return Routed(inner, Router(words, Groups(index.snapshot, settings.by)), settings)
+
+
+def _with_places(
+    found: Lexical | Hybrid, words: Lexical, settings: Settings, index: OpenIndex
+) -> Pipeline:
     """Put what a query names before what it means, and spread the rest."""
+    inner = _routed(found, words, settings.routing, index)
     around: Retriever = inner
     neighbours = Neighbours(index.snapshot)
     if settings.search.names:
@@ -124,7 +139,7 @@ def _with_places(inner: Lexical | Hybrid, settings: Settings, index: OpenIndex) 
     if settings.graph.mode != "off":
         around = GraphBoost(around, neighbours, settings.graph)
     if settings.search.locators:
-        around = PlaceFirst(around, index.snapshot, index.analyzer)
+        around = PlaceFirst(around, index.snapshot, index.analyzer, index.filters)
     spread = settings.search.spread
     rerankers = [Spread(index.snapshot, spread)] if spread else []
     return Pipeline(around, rerankers, depth=settings.search.depth)

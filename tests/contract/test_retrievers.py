@@ -15,19 +15,22 @@ from pincite.core.settings import (
     GraphSettings,
     HybridSettings,
     LexicalSettings,
+    RoutingSettings,
     SearchSettings,
     Settings,
 )
 from pincite.core.stages import Retriever
 from pincite.core.traversal import load_traversal
-from pincite.core.types import Query
+from pincite.core.types import Filters, Query
 from pincite.index.graph_walk import TraversalIndex
+from pincite.index.groups import Groups
 from pincite.pipeline import build
 from pincite.retrieve.fusion import METHODS
 from pincite.retrieve.graph import GraphBoost
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import PlaceFirst
+from pincite.retrieve.routing import Routed, Router
 from pincite.retrieve.traversal import Traversal
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -99,6 +102,7 @@ def preset(name: str, method: str = "minmax") -> Settings:
 BY_WORDS = (
     *("lexical", "bm25 alone", "extremes", "robertson", "atire", "plus", "place"),
     *("graph bfs", "graph ppr", "typos and aliases", "traversal"),
+    *("routed", "seldom routed"),
 )
 
 
@@ -106,6 +110,12 @@ def graph(index: Index, mode: str) -> GraphBoost:
     """A graph stage whose pool is smaller than what there is to find."""
     chosen = GraphSettings(mode=mode, depth=2, pool=5)  # type: ignore[arg-type]
     return GraphBoost(lexical(index), Neighbours(index.snapshot), chosen)
+
+
+def routed(index: Index, top_n: int, min_confidence: float) -> Routed:
+    router = Router(lexical(index), Groups(index.snapshot, "document"))
+    settings = RoutingSettings("document", top_n, min_confidence)
+    return Routed(router.lexical, router, settings)
 
 
 RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
@@ -130,6 +140,8 @@ RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
     },
     "graph bfs": lambda index: graph(index, "bfs"),
     "graph ppr": lambda index: graph(index, "ppr"),
+    "routed": lambda index: routed(index, 2, 0.0),
+    "seldom routed": lambda index: routed(index, 3, 0.5),
     "pipeline": lambda index: Index(index.opened, Settings()).pipeline.retriever,
 }
 
@@ -161,6 +173,21 @@ def test_hits_are_chunks_of_the_index(retriever: Retriever, index: Index) -> Non
     chunks = index.snapshot.get(ranking.ids)
     assert {chunk.span.doc_id for chunk in chunks} <= set(index.documents())
     assert "8.md" not in {chunk.span.doc_id for chunk in chunks}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_filters_hold_whatever_finds_the_hits(
+    retriever: Retriever, index: Index, query: str
+) -> None:
+    filters = Filters(documents=("1.md", "2*"), path=("box", "change", "wire", "fuse", "lamp"))
+    asked = Query(query, filters=filters)
+    found = retriever.retrieve(asked, 100)
+    assert found.query == asked
+    for chunk in index.snapshot.get(found.ids):
+        assert chunk.span.doc_id in ("1.md", "2.md")
+        assert any(word in " ".join(chunk.path).lower() for word in filters.path)
+    nowhere = Query(query, filters=Filters(documents=("8.md",)))  # it was dropped
+    assert retriever.retrieve(nowhere, 100).hits == ()
 
 
 @pytest.mark.parametrize("query", ["", " \n\t ", "?", "\u3000"])

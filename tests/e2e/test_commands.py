@@ -164,3 +164,34 @@ def test_watch_follows_a_folder(tmp_path: Path) -> None:
 
 def test_completion_is_offered(pincite: Run) -> None:
     assert "--install-completion" in pincite("--help").out
+
+
+def test_search_within_filters(pincite: Run, index: Path) -> None:
+    query = ("search", "receptacle protection", "--json", "--index", index)
+    answer = pincite(*query, "--kind", "exception", "-d", "*2021*", "-k", "3").json
+    assert answer["filters"] == {"documents": ["*2021*"], "kinds": ["exception"]}
+    assert {hit["kind"] for hit in answer["hits"]} == {"exception"}
+    assert {hit["document"] for hit in answer["hits"]} == {OLD}
+    older = pincite("search", "210.8(D)", "--as-of", "2022", "--json", "--index", index).json
+    assert NEW not in {hit["document"] for hit in older["hits"]}
+    assert older["hits"][0]["document"] == OLD
+    told = pincite("search", "210.8(D)", "-d", "manual.md", "--index", index)
+    assert "no place 210.8(d)" in told.err
+
+
+def test_a_filter_that_leaves_nothing_is_explained(pincite: Run, index: Path) -> None:
+    told = pincite("search", "wire", "--kind", "excption", "-d", "x*", "--index", index)
+    assert told.code == 0
+    assert f"no document matches 'x*'; documents: {OLD}, {NEW}" in told.err
+    assert "no kind is called 'excption'; kinds: exception" in told.err
+    assert "what the filters leave" in told.err
+    for option, value, hint in (("--pages", "9-3", "3-10"), ("--as-of", "soon", "2022")):
+        wrong = pincite("search", "wire", option, value, "--index", index)
+        assert wrong.code == 2
+        assert hint in wrong.err
+
+
+def test_audit_of_some_documents(pincite: Run, index: Path) -> None:
+    report = pincite("audit", "--document", OLD, "--json", "--index", index).json
+    assert {gap["document"] for gap in report["gaps"]} == {OLD}
+    assert pincite("audit", "-d", "nothing*", "--index", index).code == 4

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.answer.matches import Matches
-from pincite.core.types import Chunk, Hit, Ranking
+from pincite.core.types import Chunk, Filters, Hit, Ranking
 from pincite.index.bm25 import Bm25
 from pincite.index.opened import OpenIndex
 
@@ -49,8 +49,10 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
             titles[doc_id] = index.snapshot.title(doc_id) or doc_id
         matches = Matches(chunk.text, weights, index.analyzer_of(doc_id))
         # A place that the query names is cited as named, not as a part of it.
-        place = chunk if "place" in hit.features else _exact_place(chunk, matches, index)
-        if place.id in cited:
+        place = chunk
+        if "place" not in hit.features:
+            place = _exact_place(chunk, matches, index, ranking.query.filters)
+        if place.id in cited and _is_allowed(chunk, index, ranking.query.filters):
             place = chunk
         cited.add(place.id)
         snippet, marks = _snippet(place, chunk, matches)
@@ -66,19 +68,26 @@ def term_weights(text: str, index: OpenIndex) -> dict[str, float]:
     return dict(zip(resolved.words, idf, strict=True))
 
 
-def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex) -> Chunk:
-    """Return the clause inside the chunk whose own words hold most of the query."""
-    best, best_worth = chunk, _own_worth(chunk, chunk, matches)
+def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex, filters: Filters) -> Chunk:
+    """Return the clause inside the chunk whose own words hold most of the query.
+
+    With filters it is one that satisfies them: of a section that was found for its exception, the
+    exception is shown.
+    """
+    inside = [chunk]
     waiting = [chunk] if chunk.kind != "piece" else []
     while waiting:
-        for child in index.snapshot.children(waiting.pop().id):
-            if child.kind == "piece":
-                continue
-            worth = _own_worth(child, chunk, matches)
-            if worth > best_worth:
-                best, best_worth = child, worth
-            waiting.append(child)
-    return best
+        children = index.snapshot.children(waiting.pop().id)
+        places = [child for child in children if child.kind != "piece"]
+        inside += places
+        waiting += places
+    allowed = index.filters.satisfied(filters, [place.id for place in inside])
+    fitting = [place for place in inside if place.id in allowed] or [chunk]
+    return max(fitting, key=lambda place: _own_worth(place, chunk, matches))
+
+
+def _is_allowed(chunk: Chunk, index: OpenIndex, filters: Filters) -> bool:
+    return chunk.id in index.filters.satisfied(filters, [chunk.id])
 
 
 def _own_worth(place: Chunk, chunk: Chunk, matches: Matches) -> float:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pincite.cli.filter_options import AsOfFilter, DocumentsOption, filters_from
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.core.errors import StoreError
+from pincite.core.types import Filters
 
 if TYPE_CHECKING:
     from pincite.audit import Audit
@@ -27,10 +30,15 @@ TITLES = {
 }
 
 
-def audit(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
+def audit(
+    documents: DocumentsOption = None,
+    as_of: AsOfFilter = "",
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
+) -> None:
     """Report gaps: dangling references, holes in numbering, unread pages and tables."""
     with told(as_json=as_json, index=index):
-        report = _report(index)
+        report = _report(index, filters_from(documents, as_of=as_of))
     if as_json:
         gaps = [asdict(gap) for gap in report.gaps]
         print_json({"counts": report.counts(), "statistics": report.statistics, "gaps": gaps})
@@ -56,9 +64,15 @@ def audit(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> No
     )
 
 
-def _report(index: Path) -> Audit:
+def _report(index: Path, filters: Filters) -> Audit:
     from pincite.audit import audit as run
+    from pincite.index.filter_report import explain
+    from pincite.index.filters import RowFilter
     from pincite.store.snapshot import Snapshot
 
     with Snapshot.open(index) as snapshot:
-        return run(snapshot)
+        rows = RowFilter(snapshot)
+        if (only := rows.documents(filters)) == frozenset():
+            reason = explain(rows, filters) or "no document is left"
+            raise StoreError(reason, hint="see: pincite list")
+        return run(snapshot, only)

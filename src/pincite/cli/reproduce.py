@@ -40,6 +40,9 @@ class Name(StrEnum):
     XQUAD = "xquad"
 
 
+EXPERIMENT_WITHOUT_ORACLE = "ohr-bench, all domains in one index"
+
+
 def reproduce(
     experiment: Annotated[Name, typer.Argument(help="Which experiment.")],
     data: Annotated[
@@ -56,6 +59,13 @@ def reproduce(
             help="Name of a pipeline, or a settings file; several are compared to the first.",
         ),
     ] = None,
+    oracle: Annotated[
+        bool,
+        typer.Option(
+            "--oracle/--no-oracle",
+            help="OHR-Bench: search the question's own domain (as published), or all documents.",
+        ),
+    ] = True,
     config: ConfigOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
@@ -65,8 +75,9 @@ def reproduce(
         pipelines = _pipelines(pipeline or [], config, sets)
         folder = _data_folder(data, experiment)
         start = time.perf_counter()
-        figures, counts = _run(experiment, folder, questions, list(pipelines.values()))
-    head: dict[str, Any] = {"experiment": experiment.value, **counts}
+        named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
+        figures, counts = _run(named, folder, questions, list(pipelines.values()))
+    head: dict[str, Any] = {"experiment": named, **counts}
     results = dict(zip(pipelines, figures, strict=True))
     seconds = time.perf_counter() - start
     if as_json:
@@ -75,6 +86,15 @@ def reproduce(
     _print_head(head, list(pipelines))
     out.print(_table(figures[0]) if len(results) == 1 else _side_by_side(results))
     out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _is_without(experiment: Name, oracle: bool) -> bool:
+    """Return whether the oracle is left out; ConfigError where there is none to leave out."""
+    if not oracle and experiment is not Name.OHR_BENCH:
+        raise ConfigError(
+            f"{experiment.value} has no oracle", hint="leave --no-oracle out, or run ohr-bench"
+        )
+    return not oracle
 
 
 def _pipelines(
@@ -111,7 +131,7 @@ def _data_folder(data: Path | None, experiment: Name) -> Path:
 
 
 def _run(
-    name: Name, folder: Path, questions: Path | None, pipelines: list[Settings]
+    name: str, folder: Path, questions: Path | None, pipelines: list[Settings]
 ) -> tuple[list[Figures], dict[str, int]]:
     """Return the figures of each pipeline, and how many questions were asked."""
     from rich.progress import track
@@ -122,7 +142,7 @@ def _run(
     stream = experiment.run(folder, questions or folder / experiment.questions, pipelines)
     rows = list(track(stream, "asking", console=err, transient=True))
     counts = {"questions": len(rows)}
-    if name is not Name.PART97:  # there, sections and clauses have counts of their own
+    if name != Name.PART97:  # there, sections and clauses have counts of their own
         counts["not_evaluable"] = sum(not row for row in rows)
     return experiment.figures(rows, folder, pipelines), counts
 

@@ -6,6 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pincite.cli.filter_options import (
+    AccessOption,
+    AsOfFilter,
+    AudienceOption,
+    DocumentsOption,
+    KindOption,
+    PagesOption,
+    PathOption,
+    TagOption,
+    TraitOption,
+    filters_from,
+    plain,
+)
 from pincite.cli.options import (
     DEFAULT_INDEX,
     ConfigOption,
@@ -45,6 +58,15 @@ REASONS = {
 def search(
     query: Annotated[str, typer.Argument(help="A question, words, or a place like '97.113(a)'.")],
     k: Annotated[int | None, typer.Option("-k", help="How many passages.", min=1)] = None,
+    documents: DocumentsOption = None,
+    as_of: AsOfFilter = "",
+    kinds: KindOption = None,
+    tags: TagOption = None,
+    traits: TraitOption = None,
+    pages: PagesOption = "",
+    path: PathOption = None,
+    audience: AudienceOption = "",
+    access: AccessOption = None,
     index: IndexOption = DEFAULT_INDEX,
     config: ConfigOption = None,
     sets: SetOption = None,
@@ -60,23 +82,32 @@ def search(
         if not query.strip():
             raise ConfigError("the query is empty", hint='try: pincite search "words or a place"')
         settings = settings_from(config, sets)
+        filters = filters_from(
+            documents,
+            as_of=as_of,
+            kinds=kinds,
+            tags=tags,
+            traits=traits,
+            pages=pages,
+            path=path,
+            audience=audience,
+            access=access,
+        )
         with api.Index.open(index, settings) as opened:
-            result = opened.search(query, k)
-            missing = opened.missing_places(query)
+            result = opened.search(query, k, filters)
+            used = result.query.filters  # with the audience that the question names
+            missing = opened.missing_places(query, used)
+            empty = opened.explain_filters(used)
     if as_json:
         seconds = dict(result.seconds)
         hits = [passage_json(passage) for passage in result.passages]
         absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
-        print_json(
-            {
-                "query": query,
-                "hits": hits,
-                "missing": absent,
-                "corrections": dict(result.corrections),
-                "seconds": seconds,
-            }
-        )
+        answer: dict[str, Any] = {"query": query, "filters": plain(used), "note": empty}
+        answer |= {"hits": hits, "missing": absent, "corrections": dict(result.corrections)}
+        print_json({**answer, "seconds": seconds})
         return
+    if empty:
+        err.print(f"note: {empty}", soft_wrap=True, markup=False)
     for written, taken in result.corrections.items():
         note = f"note: no {written!r} in this index; searched for {taken!r}"
         err.print(note, soft_wrap=True, markup=False)
@@ -84,7 +115,8 @@ def search(
         near = f"; the nearest is {nearest}" if nearest else ""
         err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
     if not result.passages:
-        err.print("nothing in this index shares a word with that query", soft_wrap=True)
+        where = "what the filters leave" if plain(used) else "this index"
+        err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
         return
     for passage in result.passages:
         _print(passage)

@@ -132,6 +132,9 @@ class SearchSettings:
     depth: int = 100
     # A query that names a place gets that place first.
     locators: bool = True
+    # "auto": a question that names its readers ("as a game master, ...") leaves out what is
+    # written for others only; the words are those of the profiles.
+    audience: Literal["off", "auto"] = "off"
     # A query that names a thing which a chunk describes (a spell, an item) gets that first.
     names: bool = True
     # What a hit loses for every better one of its section: 0 leaves the order as it is.
@@ -144,6 +147,19 @@ class SearchSettings:
     typos: bool = True
     # Profile, by name or path, that the pipeline "traversal" follows; "auto": code and rulebook.
     traversal: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSettings:
+    """Searching only the likeliest parts of a collection (docs/search.md has what it buys)."""
+
+    # What is chosen among: "folder" (the first part of a document's id), "document", or "chapter"
+    # (the top headings of each document).
+    by: Literal["off", "folder", "document", "chapter"] = "off"
+    # How many of them are searched.
+    top_n: int = 3
+    # A route below this confidence (0 to 1) is not taken: everything is searched.
+    min_confidence: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +185,7 @@ class Settings:
     hybrid: HybridSettings = field(default_factory=HybridSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
 
     def shape(self) -> dict[str, Any]:
@@ -190,6 +207,7 @@ class Settings:
 # Above this the formulas break; what is not here may be as large as anybody could mean.
 _MOST = {
     "lexical.b": 1.0,
+    "routing.min_confidence": 1.0,
     "hybrid.dense_weight": 1.0,
     "graph.seed_k": 100,
     "graph.depth": 4,

@@ -159,6 +159,8 @@ class Filters:
     audience: str = ""  # as the profile names its readers: "player", "gm"
     # What the asker may see: documents with access tags need one of these. None: the owner asks.
     access: tuple[str, ...] | None = None
+    # Parts of the collection as a router names them: "folder:law", "document:law/act.pdf".
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,9 @@ def _collection(questions: str, read: collection.Read) -> Experiment:
 
 EXPERIMENTS = {
     "ohr-bench": Experiment("qas_dev.json", ohr_bench.run, ohr_bench.summarise),
+    "ohr-bench, all domains in one index": Experiment(
+        "qas_dev.json", partial(ohr_bench.run, oracle=False), ohr_bench.summarise
+    ),
     "part97": Experiment(
         "questions_dev.jsonl", part97.run, part97.summarise, part97.locators_first
     ),

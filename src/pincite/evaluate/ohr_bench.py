@@ -1,7 +1,8 @@
 """OHR-Bench: two chunks a question, scored by the evidence they hold.
 
 The corpus is ``gt/<domain>/*.json``; each domain is an index of its own and a question is asked in
-the domain of its document (that is the benchmark's protocol: an oracle of the domain).
+the domain of its document (that is the benchmark's protocol: an oracle of the domain). Without
+the oracle, all documents are in one index, in a folder for each domain.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ class Question:
     evidence: str
     kind: str
 
+    @property
+    def doc_ids(self) -> tuple[str, str]:
+        """The question's document: in an index of its domain, and in one of all domains."""
+        return f"{self.document}.json", f"{self.domain}/{self.document}.json"
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -77,23 +83,41 @@ def _question(item: Mapping[str, Any]) -> Question:
     )
 
 
-def run(data: Path, questions: Path, pipelines: Sequence[Settings]) -> Iterator[list[Scored]]:
+def run(
+    data: Path, questions: Path, pipelines: Sequence[Settings], *, oracle: bool = True
+) -> Iterator[list[Scored]]:
     """Yield what each pipeline got for each question; nothing if its document is missing."""
-    fixed = [
-        replace(each, ingest=replace(each.ingest, chunking="fixed", profile="none"))
-        for each in pipelines
-    ]
-    by_domain: dict[str, list[Question]] = defaultdict(list)
+    fixed = [fixed_pieces(each) for each in pipelines]
+    by_domain: dict[str, list[Question]] = {}
     for question in read_questions(questions):
-        by_domain[question.domain].append(question)
+        by_domain.setdefault(question.domain if oracle else "", []).append(question)
     for domain, asked in sorted(by_domain.items()):
-        files = [(file, file.name) for file in domain_files(data / "gt", domain)]
+        if oracle:
+            files = [(file, file.name) for file in domain_files(data / "gt", domain)]
+        else:
+            files = all_files(data / "gt")
         with opened(files, fixed, lenient=True) as indexes:
             known = set(indexes[0].documents())
             words = Words()
             for question in asked:
-                is_known = f"{question.document}.json" in known
-                yield [_scored(index, question, words) for index in indexes if is_known]
+                is_known = not known.isdisjoint(question.doc_ids)
+                yield [scored(index, question, words) for index in indexes if is_known]
+
+
+def fixed_pieces(settings: Settings) -> Settings:
+    """Return the settings with the benchmark's chunks."""
+    return replace(settings, ingest=replace(settings.ingest, chunking="fixed", profile="none"))
+
+
+def all_files(corpus: Path) -> list[tuple[Path, str]]:
+    """Return the documents of all domains with their ids, which begin with the domain."""
+    merged = {name for folders in FOLDERS.values() for name in folders} - FOLDERS.keys()
+    domains = sorted({path.name for path in corpus.iterdir() if path.is_dir()} - merged)
+    return [
+        (file, f"{domain}/{file.name}")
+        for domain in domains
+        for file in domain_files(corpus, domain)
+    ]
 
 
 def domain_files(corpus: Path, domain: str) -> list[Path]:
@@ -108,7 +132,8 @@ def domain_files(corpus: Path, domain: str) -> list[Path]:
     return [named[name] for name in sorted(named)]
 
 
-def _scored(index: Index, question: Question, words: Words) -> Scored:
+def scored(index: Index, question: Question, words: Words) -> Scored:
+    """Return what one question gets in one index."""
     ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
     chunks = index.snapshot.get(ranking.ids)
     on_page = [_is_gold(chunk, question) for chunk in chunks]
@@ -121,7 +146,7 @@ def _scored(index: Index, question: Question, words: Words) -> Scored:
 
 
 def _is_gold(chunk: Chunk, question: Question) -> bool:
-    return chunk.span.doc_id == f"{question.document}.json" and chunk.page == question.page
+    return chunk.span.doc_id in question.doc_ids and chunk.page == question.page
 
 
 def summarise(results: Sequence[Scored]) -> Figures:

@@ -28,6 +28,7 @@ from pincite.index.languages import (
     language_of,
 )
 from pincite.index.locators import keys_of
+from pincite.index.places import PlaceColumns, Places, merged_places
 from pincite.index.postings import Array, build_postings, live_terms
 from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
@@ -79,6 +80,7 @@ class IndexBuilder:
         self._rows: list[str] = []
         self._languages: list[str] = []  # of each row
         self._terms = StreamBuilder(self._analyzers)
+        self._columns = PlaceColumns()
         self._chars = 0
         self._places = 0
         self._started = time.monotonic()
@@ -110,6 +112,7 @@ class IndexBuilder:
                 self._terms.add(text, language)
                 self._rows.append(chunk.id)
                 self._languages.append(language)
+        self._columns.add(loaded)
         self._chars += len(document.text)
         self._places += len(loaded.chunks)
         full = (
@@ -141,6 +144,7 @@ class IndexBuilder:
         keys, stream, offsets = self._terms.finish()
         codes = language_codes(self._languages) if self._language == AUTO else None
         arrays = self._postings(keys, stream, offsets, codes)
+        arrays |= self._columns.arrays()
         arrays["ids"] = np.array(self._rows, dtype="S16")
         arrays[WORDS] = packed(plain_words(self._terms.words()))
         if not self._rebuild:
@@ -182,6 +186,7 @@ class IndexBuilder:
         # Words of dropped documents stay until none of their neighbours is left: they are
         # harmless, for nobody is sent to a word without a live chunk.
         arrays[WORDS] = packed({word for part in parts for word in unpacked(part.arrays[WORDS])})
+        arrays |= merged_places(Places(part) for part in parts)
         return arrays
 
     def _merge_vectors(self, name: str, parts: Sequence[Segment]) -> None:

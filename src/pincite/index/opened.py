@@ -10,6 +10,7 @@ from pincite.core.profiles import profile_text, profile_values
 from pincite.core.toml_table import Table
 from pincite.index.aliases import Aliases
 from pincite.index.corrections import Corrections
+from pincite.index.filters import RowFilter
 from pincite.index.languages import AUTO, QueryAnalyzer, languages_of
 from pincite.index.lexical import LexicalIndex
 from pincite.index.tokens import Analyzer
@@ -25,6 +26,7 @@ class OpenIndex:
         # Queries are read as the index was written, whatever the present settings say.
         self._language: str = snapshot.manifest.shape["tokens"]["language"]
         self.lexical = LexicalIndex(snapshot)
+        self.filters = RowFilter(snapshot)
 
     @cached_property
     def analyzer(self) -> QueryAnalyzer:

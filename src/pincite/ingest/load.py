@@ -13,6 +13,7 @@ from pincite.core.errors import SourceError
 from pincite.core.languages import detect_language, named_language
 from pincite.core.settings import IngestSettings
 from pincite.core.types import Chunk, Document, Facts, Link, Loaded
+from pincite.ingest.access import access_tags
 from pincite.ingest.chunking import chunks_of
 from pincite.ingest.dates import stated_dates
 from pincite.ingest.enrichment.enrich import enrich
@@ -64,6 +65,7 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
             "source": source,
             **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
             "language": named_language(parsed.language) or detect_language(parsed.text),
+            **access_tags(parsed.text, doc_id),
         },
     )
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pincite.core.function_words import without_asides
 from pincite.core.settings import LexicalSettings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.bm25 import Bm25, Scorer
@@ -84,6 +85,8 @@ class Lexical:
         names = self.opened.aliases.of(text) if self.alias_weight else ()
         others = [self.analyzer.readings(name) for name in names]
         content = self.settings.content_words
+        if content:
+            text = without_asides(text)
         found = []
         for language, words in self.analyzer.readings(text, content=content).items():
             # Of a page pasted as a query, the beginning says enough.
@@ -96,6 +99,14 @@ class Lexical:
         self, words: Sequence[str], weights: Mapping[str, float] | None = None
     ) -> QueryTerms:
         return self.index.resolve(words, pairs=self.settings.bigram_weight > 0, weights=weights)
+
+    def words(self, text: str) -> list[str]:
+        """Return the terms of a query that are searched for, in all languages of the index."""
+        content = self.settings.content_words
+        readings = self.analyzer.readings(
+            without_asides(text) if content else text, content=content
+        )
+        return list(dict.fromkeys(word for words in readings.values() for word in words))
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` chunks that share a term with the query."""

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pincite.core.editions import years
 from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
-from pincite.core.types import Chunk, Hit, Query, Ranking, Span
+from pincite.core.types import Chunk, Filters, Hit, Query, Ranking, Span
+from pincite.index.filters import NOTHING, RowFilter
 from pincite.index.languages import QueryAnalyzer
 from pincite.index.locators import Mention, in_range, mentions
 from pincite.store.snapshot import Snapshot
@@ -27,11 +28,16 @@ class PlaceFirst:
     name = "place"
 
     def __init__(
-        self, inner: Retriever, snapshot: Snapshot, analyzer: QueryAnalyzer | None = None
+        self,
+        inner: Retriever,
+        snapshot: Snapshot,
+        analyzer: QueryAnalyzer | None = None,
+        filters: RowFilter | None = None,
     ) -> None:
         self.inner = inner
         self.snapshot = snapshot
         self.analyzer = analyzer
+        self.filters = filters or RowFilter(snapshot)
 
     @property
     def inner_retrievers(self) -> list[Retriever]:
@@ -41,6 +47,9 @@ class PlaceFirst:
     def retrieve(self, query: Query, k: int) -> Ranking:
         found = self.inner.retrieve(query, k)
         named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))
+        if named:
+            allowed = self.filters.satisfied(query.filters, named)
+            named = [chunk_id for chunk_id in named if chunk_id in allowed]
         if not named:
             return found
         ranked = {hit.chunk_id: hit for hit in found.hits}
@@ -97,14 +106,27 @@ class PlaceFirst:
         return sorted(self.snapshot.found_by([key]), key=order)
 
 
-def missing_places(text: str, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Return places that a text names and an index lacks, each with the nearest above it."""
+def missing_places(
+    text: str, filters: RowFilter, allowed: Filters = NOTHING
+) -> list[tuple[str, str]]:
+    """Return places that a text names and an index lacks, each with the nearest above it.
+
+    A place that the filters take out is not there.
+    """
+    snapshot = filters.snapshot
     found = []
     for mention in mentions(text):
         parts = [mention.first]
         while parts[-1].endswith(")"):
             parts.append(parts[-1][: parts[-1].rindex("(")])
         known = snapshot.known_keys(parts)
+        if allowed != NOTHING:
+            known = {key for key in known if _has_place(key, filters, allowed)}
         if mention.first not in known:
             found.append((mention.first, next((part for part in parts if part in known), "")))
     return found
+
+
+def _has_place(key: str, filters: RowFilter, allowed: Filters) -> bool:
+    ids = [chunk.id for chunk in filters.snapshot.found_by([key])]
+    return bool(filters.satisfied(allowed, ids))

@@ -74,7 +74,14 @@ class Rows:
         return found
 
     def masks(self, filters: Filters) -> list[Array | None]:
-        """Return which rows of each segment may be found; None where all may."""
+        """Return which rows of each segment may be found; None where all may.
+
+        A filter takes rows out, it does not change what a word is worth: idf and lengths stay those
+        of the whole index, so a chunk has the same score with and without filters.
+        """
+        allowed = self.index.filters.rows(filters)
+        if allowed is not None:
+            return list(allowed)
         return [None if part.all_live else part.live for part in self.segments]
 
     def best(self, rows: Array, scores: Array, k: int, names: Array | None = None) -> Array:

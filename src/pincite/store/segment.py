@@ -111,6 +111,15 @@ class Segment:
         rows = self.select(f"SELECT {column} FROM documents WHERE id = ?", (doc_id,))
         return str(rows[0][0]) if rows else None
 
+    def headers(self) -> list[tuple[str, str, dict[str, str]]]:
+        """Return id, title and facts of all live documents, without their texts."""
+        rows = self.select("SELECT id, title, meta FROM documents ORDER BY id")
+        return [
+            (doc_id, title, json.loads(meta))
+            for doc_id, title, meta in rows
+            if doc_id not in self.dropped
+        ]
+
     def doc_ids(self) -> list[str]:
         ids = (row[0] for row in self.select("SELECT id FROM documents ORDER BY id"))
         return [doc_id for doc_id in ids if doc_id not in self.dropped]

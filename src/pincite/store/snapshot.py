@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -91,6 +91,10 @@ class Snapshot:
         titles = (segment.title(doc_id) for segment in self.segments)
         return next((title for title in titles if title is not None), "")
 
+    def headers(self) -> list[tuple[str, str, dict[str, str]]]:
+        """Return id, title and facts of all documents, without their texts."""
+        return [each for segment in self.segments for each in segment.headers()]
+
     def chunks(self, doc_id: str) -> list[Chunk]:
         return self._load("WHERE doc_id = ? ORDER BY ordinal", (doc_id,))
 
@@ -154,13 +158,11 @@ class Snapshot:
 
     def edition(self, doc_id: str) -> Edition:
         """Return which work a document is an edition of, and when it is in force."""
-        meta = self.meta(doc_id) or {}
-        effective = effective_from(self.title(doc_id), doc_id, meta)
-        return Edition(doc_id, self.work(doc_id), effective, parse_date(meta.get("until", "")))
+        return _edition(doc_id, self.title(doc_id), self.meta(doc_id) or {})
 
     def editions(self) -> list[Edition]:
         """Return all documents as editions of their works."""
-        return [self.edition(doc_id) for doc_id in self.documents()]
+        return [_edition(*header) for header in sorted(self.headers(), key=lambda each: each[0])]
 
     def links(self, doc_id: str) -> list[Link]:
         """Return the edges that start in a document."""
@@ -212,3 +214,8 @@ class Snapshot:
                 _, old = self._texts.popitem(last=False)
                 self._texts_chars -= len(old)
         return document.text
+
+
+def _edition(doc_id: str, title: str, meta: Mapping[str, str]) -> Edition:
+    effective = effective_from(title, doc_id, meta)
+    return Edition(doc_id, work_of(title or doc_id), effective, parse_date(meta.get("until", "")))
