@@ -139,7 +139,7 @@ def _with_places(
     if settings.graph.mode != "off":
         around = GraphBoost(around, neighbours, settings.graph)
     if settings.search.locators:
-        around = PlaceFirst(around, index.snapshot, index.analyzer, index.filters)
+        around = PlaceFirst(around, index.snapshot, index.analyzer, index.filters, words)
     spread = settings.search.spread
     rerankers = [Spread(index.snapshot, spread)] if spread else []
     return Pipeline(around, rerankers, depth=settings.search.depth)
@@ -153,7 +153,8 @@ def traversal(settings: Settings, index: OpenIndex) -> Pipeline:
     from pincite.retrieve.traversal import Traversal
 
     walker = TraversalIndex.build(index.snapshot, index.analyzer)
-    return Pipeline(Traversal(walker, load_traversal(settings.search.traversal)))
+    config = load_traversal(settings.search.traversal)
+    return Pipeline(Traversal(walker, config, index.filters))
 
 
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {

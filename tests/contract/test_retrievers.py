@@ -129,7 +129,9 @@ RETRIEVERS: dict[str, Callable[[Index], Retriever]] = {
     "place": lambda index: PlaceFirst(lexical(index), index.snapshot),
     "typos and aliases": lambda index: Lexical(index.opened, alias_weight=0.2, typos=True),
     "traversal": lambda index: Traversal(
-        TraversalIndex.build(index.snapshot, index.opened.analyzer), load_traversal("auto")
+        TraversalIndex.build(index.snapshot, index.opened.analyzer),
+        load_traversal("auto"),
+        index.opened.filters,
     ),
     "dense": lambda index: build(preset("dense"), index.opened).retriever,
     **{

@@ -15,6 +15,7 @@ from pincite.index.locators import Mention, in_range, mentions
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100
+MOST_WORDS_OF_A_NAME = 2
 
 
 class PlaceFirst:
@@ -33,8 +34,11 @@ class PlaceFirst:
         snapshot: Snapshot,
         analyzer: QueryAnalyzer | None = None,
         filters: RowFilter | None = None,
+        quick: Retriever | None = None,
     ) -> None:
         self.inner = inner
+        # Behind a place that was asked for by its bare name, words say enough.
+        self.quick = quick or inner
         self.snapshot = snapshot
         self.analyzer = analyzer
         self.filters = filters or RowFilter(snapshot)
@@ -45,8 +49,9 @@ class PlaceFirst:
         return [self.inner]
 
     def retrieve(self, query: Query, k: int) -> Ranking:
-        found = self.inner.retrieve(query, k)
         named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))
+        is_name = bool(named) and len(query.text.split()) <= MOST_WORDS_OF_A_NAME
+        found = (self.quick if is_name else self.inner).retrieve(query, k)
         if named:
             allowed = self.filters.satisfied(query.filters, named)
             named = [chunk_id for chunk_id in named if chunk_id in allowed]

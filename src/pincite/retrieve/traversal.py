@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pincite.core.traversal import Follow, Policy, TraversalConfig
-from pincite.core.types import Hit, Query, Ranking
+from pincite.core.types import Filters, Hit, Query, Ranking
+from pincite.index.filters import RowFilter
 from pincite.index.graph_walk import MAX_NEIGHBOURS, TraversalIndex
 
 # Where walks start: the best of what the query names.
@@ -155,13 +156,17 @@ class Traversal:
 
     name = "traversal"
 
-    def __init__(self, index: TraversalIndex, config: TraversalConfig) -> None:
+    def __init__(self, index: TraversalIndex, config: TraversalConfig, filters: RowFilter) -> None:
         self.index = index
         self.config = config
+        self.filters = filters
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the best ``k`` places; none when the query names nothing of the index."""
-        walk = retrieve_candidates(query.text, self.index, self.config)
+        found = retrieve_candidates(query.text, self.index, self.config).candidates
+        if query.filters != Filters():
+            allowed = self.filters.keep(query.filters, [each.chunk_id for each in found])
+            found = tuple(each for each in found if each.chunk_id in allowed)
         hits = (
             Hit(
                 each.chunk_id,
@@ -169,6 +174,6 @@ class Traversal:
                 {"named": each.named, "linked": each.linked},
                 {"steps": float(len(each.path) - 1)},
             )
-            for each in walk.candidates[:k]
+            for each in found[:k]
         )
         return Ranking(query, tuple(hits))
