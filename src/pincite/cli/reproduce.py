@@ -72,7 +72,7 @@ def reproduce(
 ) -> None:
     """Run an experiment and print its figures with 95 % intervals."""
     with told(as_json=as_json):
-        pipelines = _pipelines(pipeline or [], config, sets)
+        pipelines = _pipelines(pipeline or _usual(experiment, config, sets), config, sets)
         folder = _data_folder(data, experiment)
         start = time.perf_counter()
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
@@ -86,6 +86,15 @@ def reproduce(
     _print_head(head, list(pipelines))
     out.print(_table(figures[0]) if len(results) == 1 else _side_by_side(results))
     out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _usual(experiment: Name, config: Path | None, sets: list[str] | None) -> list[str]:
+    """Return the pipeline of an experiment when none is asked for.
+
+    Encoding the pages of OHR-Bench takes a quarter of an hour and does not help there.
+    """
+    is_named = settings_from(config, sets).search.pipeline != Settings().search.pipeline
+    return ["lexical"] if experiment is Name.OHR_BENCH and not is_named else []
 
 
 def _is_without(experiment: Name, oracle: bool) -> bool:
