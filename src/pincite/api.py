@@ -87,10 +87,13 @@ class Index:
         shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
         return Result(query, passages(shown.top(wanted), self.opened), steps, seconds, guessed)
 
-    def companions(self, result: Result, limit: int = 5) -> list[Companion]:
+    def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
-        allowed = partial(self.opened.filters.keep, result.query.filters)
-        return companions(result.ranking, self._neighbours, limit, allowed)
+        shown = result.ranking.top(len(result.passages))
+        keep = partial(self.opened.filters.keep, result.query.filters)
+        found = companions(shown, self._neighbours, limit, keep)
+        chunks = self.snapshot.get([each.chunk_id for each in found])
+        return list(zip(found, chunks, strict=True))
 
     @cached_property
     def _neighbours(self) -> Neighbours:

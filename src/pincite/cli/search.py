@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from pincite.answer.passage import Passage
+    from pincite.core.types import Chunk
+    from pincite.retrieve.companions import Companion
+
+COMPANIONS = 5  # places that belong beside the hits
 
 # What a feature means, in a reader's words.
 REASONS = {
@@ -98,13 +102,15 @@ def search(
             used = result.query.filters  # with the audience that the question names
             missing = opened.missing_places(query, used)
             empty = opened.explain_filters(used)
+            beside = opened.companions(result, COMPANIONS)
     if as_json:
         seconds = dict(result.seconds)
         hits = [passage_json(passage) for passage in result.passages]
         absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
         answer: dict[str, Any] = {"query": query, "filters": plain(used), "note": empty}
         answer |= {"hits": hits, "missing": absent, "corrections": dict(result.corrections)}
-        print_json({**answer, "seconds": seconds})
+        companions = [_companion_json(each, chunk) for each, chunk in beside]
+        print_json({**answer, "companions": companions, "seconds": seconds})
         return
     if empty:
         err.print(f"note: {empty}", soft_wrap=True, markup=False)
@@ -120,10 +126,24 @@ def search(
         return
     for passage in result.passages:
         _print(passage)
+    if beside:
+        names = dict.fromkeys(f"{chunk.locator} ({each.relation})" for each, chunk in beside)
+        out.print(f"see also: {', '.join(names)}", style="dim", markup=False, soft_wrap=True)
     if explain:
         from pincite.cli.explain import print_scores
 
         print_scores(result)
+
+
+def _companion_json(companion: Companion, chunk: Chunk) -> dict[str, Any]:
+    return {
+        "locator": chunk.locator,
+        "document": chunk.span.doc_id,
+        "relation": companion.relation,
+        "evidence": companion.evidence,
+        "of": companion.of,
+        "chunk": chunk.id,
+    }
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:

@@ -14,6 +14,7 @@ ORDER = ("table", "exception", "definition", "clause", "introduction")
 # Companions of the first hits; further down nobody reads them.
 MAX_HITS = 20
 EVIDENCE_CHARS = 200
+NOWHERE = Span("", 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,12 @@ def companions(
         others &= keep(sorted(others))
     chunks = by_id(neighbours.snapshot.get(sorted({*hits, *others})))
     found = sorted(
-        candidate
-        for rank, hit in enumerate(hits)
-        for candidate in _candidates(hit, rank, known.get(hit, ()), chunks, others)
+        (
+            candidate
+            for rank, hit in enumerate(hits)
+            for candidate in _candidates(hit, rank, known.get(hit, ()), chunks, others)
+        ),
+        key=lambda each: (each[:5], each.evidence or NOWHERE),
     )
     best: dict[str, _Candidate] = {}
     for each in found:
