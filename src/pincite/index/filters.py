@@ -19,7 +19,7 @@ from pincite.core.editions import in_force, parse_date
 from pincite.core.errors import ConfigError
 from pincite.core.types import Filters
 from pincite.index.groups import group_mask
-from pincite.index.places import Places
+from pincite.index.places import NO_PAGE, Places
 from pincite.store.array_files import Array
 from pincite.store.snapshot import Snapshot
 
@@ -156,7 +156,7 @@ def _places(part: Places, filters: Filters, documents: frozenset[str] | None) ->
     if filters.pages:
         first, last = page_range(filters.pages)
         pages = part.column("page")
-        chosen &= (first <= pages) & (pages <= last)
+        chosen &= (pages != NO_PAGE) & (first < pages) & (pages <= last + 1)
     return chosen
 
 

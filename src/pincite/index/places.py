@@ -16,12 +16,13 @@ import numpy as np
 
 from pincite.core.errors import StaleIndex, StoreError
 from pincite.core.types import Facts, Loaded
+from pincite.index.postings import narrow
 from pincite.store.array_files import Array
 from pincite.store.segment import Segment
 
 NUMBERS = ("start", "own_end", "end", "page", "searched")
 CODES = ("document", "kind", "path", "content", "tags", "traits")
-NO_PAGE = -1
+NO_PAGE = 0  # and page 0, which files have whose pages are counted from it, is 1
 # These have no facts of their own: they are about the same as what they are a part of.
 PARTS = ("row", "piece")
 
@@ -43,7 +44,7 @@ class PlaceColumns:
                 start=chunk.span.start,
                 own_end=chunk.own_end,
                 end=chunk.span.end,
-                page=NO_PAGE if chunk.page is None else chunk.page,
+                page=NO_PAGE if chunk.page is None else max(NO_PAGE, chunk.page + 1),
                 searched=chunk.searched,
                 document=self._code("document", chunk.span.doc_id),
                 kind=self._code("kind", chunk.kind),
@@ -63,7 +64,7 @@ class PlaceColumns:
 
     def arrays(self) -> dict[str, Array]:
         """Return the columns and their vocabularies as arrays of a segment."""
-        columns = {name: np.array(some, dtype=np.int32) for name, some in self._numbers.items()}
+        columns = {name: np.array(some, dtype=np.int64) for name, some in self._numbers.items()}
         return _as_arrays(columns, self._values)
 
 
@@ -80,13 +81,13 @@ def merged_places(parts: Iterable[Places]) -> dict[str, Array]:
             known, mine = values[name], part.values(name)
             texts = (json.dumps(mine[code], ensure_ascii=False) for code in codes.tolist())
             new = [known.setdefault(text, len(known)) for text in texts]
-            columns[name].append(np.array(new, dtype=np.int32)[inverse])
+            columns[name].append(np.array(new, dtype=np.int64)[inverse])
     joined = {name: np.concatenate(some) for name, some in columns.items()}
     return _as_arrays(joined, values)
 
 
 def _as_arrays(columns: dict[str, Array], values: dict[str, dict[str, int]]) -> dict[str, Array]:
-    arrays = {f"place_{name}": column for name, column in columns.items()}
+    arrays = {f"place_{name}": narrow(column) for name, column in columns.items()}
     for name, known in values.items():
         text = f"[{', '.join(known)}]".encode("utf-8", "surrogatepass")
         arrays[f"place_{name}_values"] = np.frombuffer(text, dtype=np.uint8)

@@ -59,7 +59,7 @@ def build_postings(
     stream, keys = rank[stream], keys[order]
     size = len(offsets) - 1
     rows = np.repeat(np.arange(size, dtype=np.uint64), np.diff(offsets))
-    arrays = {"stream": _narrow(stream), "stream_offsets": _narrow_signed(offsets)}
+    arrays = {"stream": narrow(stream), "stream_offsets": narrow_signed(offsets)}
     arrays |= _field("term", stream.astype(np.uint64), rows)
     arrays["term_keys"] = keys
     if pairs:
@@ -79,7 +79,7 @@ def _pairs(stream: Array, rows: Array, vocabulary: int, size: int) -> dict[str, 
     kind: type[np.unsignedinteger[Any]] = np.uint32 if vocabulary <= 1 << 16 else np.uint64
     half = np.uint64(4 * np.dtype(kind).itemsize)
     arrays["pair_keys"] = (((packed >> bits) << half) | (packed & low)).astype(kind)
-    arrays["pair_lengths"] = _narrow_signed(np.bincount(rows.astype(np.int64), minlength=size))
+    arrays["pair_lengths"] = narrow_signed(np.bincount(rows.astype(np.int64), minlength=size))
     return arrays
 
 
@@ -99,18 +99,18 @@ def _field(name: str, keys: Array, rows: Array) -> dict[str, Array]:
     first = np.flatnonzero(_changes(keys))
     return {
         f"{name}_keys": keys[first],
-        f"{name}_offsets": _narrow_signed(np.append(first, len(keys))),
-        f"{name}_rows": _narrow(rows[at]),
-        f"{name}_counts": _narrow(np.minimum(counts, MAX_COUNT)),
+        f"{name}_offsets": narrow_signed(np.append(first, len(keys))),
+        f"{name}_rows": narrow(rows[at]),
+        f"{name}_counts": narrow(np.minimum(counts, MAX_COUNT)),
     }
 
 
-def _narrow(values: Array) -> Array:
+def narrow(values: Array) -> Array:
     """Return the numbers, none below 0, in the narrowest unsigned type that holds them all."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
-def _narrow_signed(values: Array) -> Array:
+def narrow_signed(values: Array) -> Array:
     """Return the numbers in 32 bits if they fit; signed, so that differences stay true."""
     fits = int(values.max(initial=0)) <= np.iinfo(np.int32).max
     return values.astype(np.int32 if fits else np.int64)
