@@ -48,6 +48,7 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python bench/lexical.py
+	$(BIN)/python bench/search.py --real 0 --chunks 1000 --growth 10000
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
