@@ -217,13 +217,13 @@ class Ranking:
 
     def lifted(self, stage: str, lifts: Iterable[float]) -> Ranking:
         """Return the hits with something added to each score, under the stage's name."""
-        return Ranking(
-            self.query,
-            tuple(
-                replace(hit, score=hit.score + lift, features={**hit.features, stage: lift})
-                for hit, lift in zip(self.hits, lifts, strict=True)
-            ),
+        lifted = (
+            replace(hit, score=hit.score + lift, features={**hit.features, stage: lift})
+            if lift
+            else hit
+            for hit, lift in zip(self.hits, lifts, strict=True)
         )
+        return Ranking(self.query, tuple(lifted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,8 @@ class EntityFirst:
 
     def subset(self, text: str) -> list[str]:
         """Return the chunks that come first; none if the query names nothing for sure."""
+        if not self.neighbours.rows.describes:
+            return []
         named = entities(text, self.neighbours, self.analyzer)
         sure = [i for each in named if each.is_thing and each.is_marked for i in each.chunk_ids]
         edges = (edge for group in self.neighbours.of(sure).values() for edge in group)

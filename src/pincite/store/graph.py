@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -138,6 +139,12 @@ class GraphRows:
     def links_to(self, keys: Sequence[str], skipped: Sequence[str] = ()) -> list[Link]:
         """Return the links that name one of these keys, but for the skipped relations."""
         return list(self._links("l.target", keys, skipped))
+
+    @cached_property
+    def describes(self) -> bool:
+        """Whether any chunk describes a thing: profiles of rulebooks know such, others do not."""
+        sql = "SELECT 1 FROM links l JOIN words w ON w.number = l.relation WHERE w.text = ? LIMIT 1"
+        return any(segment.select(sql, ("describes",)) for segment in self.segments)
 
     def described(self, keys: Sequence[str]) -> set[str]:
         """Return which of these names are those of things that a chunk describes."""
