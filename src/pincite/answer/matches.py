@@ -24,14 +24,24 @@ class Match:
 class Matches:
     """All matches of a query in one text, in order; a stretch is looked up, not searched."""
 
-    def __init__(self, text: str, weights: Mapping[str, float], analyzer: Analyzer) -> None:
+    def __init__(
+        self,
+        text: str,
+        weights: Mapping[str, float],
+        analyzer: Analyzer,
+        known: dict[str, tuple[str, ...]],
+    ) -> None:
+        """Find the matches; ``known`` remembers words over the texts of one query and analyzer."""
         self._weights = weights
-        self._all = [
-            Match(word.start(), word.end(), term)
-            for word in _WORD.finditer(text)
-            for term in analyzer.word(word.group())
-            if term in weights
-        ]
+        self._all: list[Match] = []
+        for word in _WORD.finditer(text):
+            written = word.group()
+            terms = known.get(written)
+            if terms is None:
+                terms = tuple(term for term in analyzer.word(written) if term in weights)
+                known[written] = terms
+            for term in terms:
+                self._all.append(Match(word.start(), word.end(), term))
         self._starts = [match.start for match in self._all]
 
     def between(self, start: int, end: int) -> Sequence[Match]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from pincite.answer.matches import Matches
 from pincite.core.types import Chunk, Filters, Hit, Ranking
 from pincite.index.bm25 import Bm25
 from pincite.index.opened import OpenIndex
+from pincite.index.tokens import Analyzer
 
 SNIPPET_CHARS = 280
 TABLE_ROWS = 3
@@ -42,12 +44,14 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     chunks = index.snapshot.get(ranking.ids)
     titles: dict[str, str] = {}
     cited: set[str] = set()
+    known: defaultdict[Analyzer, dict[str, tuple[str, ...]]] = defaultdict(dict)
     found = []
     for rank, (hit, chunk) in enumerate(zip(ranking.hits, chunks, strict=True), 1):
         doc_id = chunk.span.doc_id
         if doc_id not in titles:
             titles[doc_id] = index.snapshot.title(doc_id) or doc_id
-        matches = Matches(chunk.text, weights, index.analyzer_of(doc_id))
+        analyzer = index.analyzer_of(doc_id)
+        matches = Matches(chunk.text, weights, analyzer, known[analyzer])
         # A place that the query names is cited as named, not as a part of it.
         place = chunk
         if "place" not in hit.features:
