@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -107,8 +108,8 @@ class Letters:
 
 def encode(home: Path) -> None:
     """Give the chunks their vectors."""
-    vectorise.open_encoder = lambda _: Letters()  # type: ignore[assignment]
-    list(vectorise.embed_index(home / "index", SETTINGS))
+    with patch.object(vectorise, "open_encoder", lambda _: Letters()):
+        list(vectorise.embed_index(home / "index", SETTINGS))
 
 
 def rounds(home: Path, first: int) -> None:
