@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from pincite.answer.passage import Passage
+    from pincite.api import Result
     from pincite.core.types import Chunk
     from pincite.retrieve.companions import Companion
 
@@ -104,14 +105,40 @@ def search(
             empty = opened.explain_filters(used)
             beside = opened.companions(result, COMPANIONS)
     if as_json:
-        seconds = dict(result.seconds)
-        hits = [passage_json(passage) for passage in result.passages]
-        absent = [{"place": place, "nearest": nearest or None} for place, nearest in missing]
-        answer: dict[str, Any] = {"query": query, "filters": plain(used), "note": empty}
-        answer |= {"hits": hits, "missing": absent, "corrections": dict(result.corrections)}
-        companions = [_companion_json(each, chunk) for each, chunk in beside]
-        print_json({**answer, "companions": companions, "seconds": seconds})
+        print_json(_as_json(result, missing, empty, beside))
         return
+    _print_notes(result, missing, empty)
+    for passage in result.passages:
+        _print(passage)
+    if beside:
+        names = dict.fromkeys(f"{chunk.locator} ({each.relation})" for each, chunk in beside)
+        out.print(f"see also: {', '.join(names)}", style="dim", markup=False, soft_wrap=True)
+    if explain and result.passages:
+        from pincite.cli.explain import print_scores
+
+        print_scores(result)
+
+
+def _as_json(
+    result: Result,
+    missing: list[tuple[str, str]],
+    empty: str | None,
+    beside: list[tuple[Companion, Chunk]],
+) -> dict[str, Any]:
+    return {
+        "query": result.query.text,
+        "filters": plain(result.query.filters),
+        "note": empty,
+        "hits": [passage_json(passage) for passage in result.passages],
+        "missing": [{"place": place, "nearest": nearest or None} for place, nearest in missing],
+        "corrections": dict(result.corrections),
+        "companions": [_companion_json(each, chunk) for each, chunk in beside],
+        "seconds": dict(result.seconds),
+    }
+
+
+def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | None) -> None:
+    """Tell what the query asked for that is not there, on standard error."""
     if empty:
         err.print(f"note: {empty}", soft_wrap=True, markup=False)
     for written, taken in result.corrections.items():
@@ -121,18 +148,8 @@ def search(
         near = f"; the nearest is {nearest}" if nearest else ""
         err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
     if not result.passages:
-        where = "what the filters leave" if plain(used) else "this index"
+        where = "what the filters leave" if plain(result.query.filters) else "this index"
         err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
-        return
-    for passage in result.passages:
-        _print(passage)
-    if beside:
-        names = dict.fromkeys(f"{chunk.locator} ({each.relation})" for each, chunk in beside)
-        out.print(f"see also: {', '.join(names)}", style="dim", markup=False, soft_wrap=True)
-    if explain:
-        from pincite.cli.explain import print_scores
-
-        print_scores(result)
 
 
 def _companion_json(companion: Companion, chunk: Chunk) -> dict[str, Any]:
