@@ -32,6 +32,22 @@ class Reranker(Protocol):
     def rerank(self, ranking: Ranking) -> Ranking: ...
 
 
+class PairScorer(Protocol):
+    """Says how well texts answer a query: a cross-encoder, or a service that has one."""
+
+    @property
+    def id(self) -> str:
+        """Its name and revision: scores of two revisions never meet."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return for each text how probable it is that it answers the query, 0 to 1.
+
+        Raises ModelError when it cannot. Any number of threads may ask at once.
+        """
+        ...
+
+
 class Store(Protocol):
     """Keeps documents and chunks; a snapshot for reading."""
 

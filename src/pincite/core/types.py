@@ -170,6 +170,8 @@ class Query:
     text: str
     id: str = ""
     filters: Filters = field(default_factory=Filters)
+    # When the answer is due, on the clock of time.monotonic(); it changes how, not what, is asked.
+    deadline: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +194,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits of one query, best first: sorted by score, ties by chunk id, no chunk twice."""
+    """Hits of one query, best first: sorted by score, ties by chunk id, no chunk twice.
+
+    ``notes`` are what the reader should know of how it was made, in plain words.
+    """
 
     query: Query
     hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         hits = tuple(sorted(self.hits, key=lambda hit: (-hit.score, hit.chunk_id)))
@@ -213,7 +219,7 @@ class Ranking:
         >>> Ranking(Query("q"), (Hit("b", 1.0), Hit("a", 1.0), Hit("c", 2.0))).top(2).ids
         ('c', 'a')
         """
-        return self if k >= len(self.hits) else Ranking(self.query, self.hits[:k])
+        return self if k >= len(self.hits) else replace(self, hits=self.hits[:k])
 
     def lifted(self, stage: str, lifts: Iterable[float]) -> Ranking:
         """Return the hits with something added to each score, under the stage's name."""
@@ -223,7 +229,7 @@ class Ranking:
             else hit
             for hit, lift in zip(self.hits, lifts, strict=True)
         )
-        return Ranking(self.query, tuple(lifted))
+        return replace(self, hits=tuple(lifted))
 
 
 @dataclass(frozen=True, slots=True)
