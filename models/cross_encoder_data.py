@@ -86,8 +86,9 @@ def policyqa(data: Path, chance: random.Random) -> Source:
 
 def medquad(data: Path, chance: random.Random) -> Source:
     source = Source()
-    for row in lines(data / "medquad.jsonl.gz"):
-        pieces = windows(row["passage"], chance.choice((40, 60, 80, 100)))[:3]
+    rows = list(lines(data / "medquad.jsonl.gz"))
+    for row in chance.sample(rows, QUESTIONS["medquad"]):
+        pieces = windows(row["passage"], chance.choice((40, 60, 80, 100)))[:2]
         query = row["query"].replace(" ?", "?").replace("What is (are)", "What is")
         source.questions.append((query, "answers", len(source.passages["answers"])))
         source.passages["answers"] += pieces

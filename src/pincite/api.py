@@ -23,6 +23,7 @@ from pincite.index.filter_report import explain
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
+from pincite.rerank.late import LateInteraction, WordMatch
 from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
@@ -106,6 +107,11 @@ class Index:
         wanted = self.settings.search.k if k is None else k
         places = self.show(locator, document)
         return [why_not(self.pipeline, self.opened, Query(text), p, wanted) for p in places]
+
+    def word_matches(self, text: str, chunk: Chunk) -> list[WordMatch]:
+        """Return for each word of a question the word of a chunk nearest to it in meaning."""
+        late = next((s for s in self.pipeline.rerankers if isinstance(s, LateInteraction)), None)
+        return late.words(text, chunk) if late else []
 
     def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""

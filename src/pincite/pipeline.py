@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import RoutingSettings, Settings
 from pincite.core.stages import Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
 from pincite.embed.encoders import open_encoder
-from pincite.embed.models import spec_of
+from pincite.embed.models import TokenEncoder, spec_of
 from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
+from pincite.index.token_index import TokenIndex
 from pincite.index.vectors import VectorIndex
+from pincite.rerank.late import LateInteraction
 from pincite.retrieve.dense import Dense
 from pincite.retrieve.entities import EntityFirst
 from pincite.retrieve.graph import GraphBoost
@@ -96,7 +99,7 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
         method=settings.hybrid.method,
         depth=settings.search.depth,
     )
-    return _with_places(both, words, settings, index)
+    return _with_places(both, words, settings, index, _late(settings, index, rows))
 
 
 def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -118,6 +121,17 @@ def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
     return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
 
 
+def _late(settings: Settings, index: OpenIndex, rows: Rows) -> list[Reranker]:
+    """Return late interaction, where the settings want it and the index has what it needs."""
+    encoder = open_encoder(settings.embedding)
+    if not settings.late.weight or encoder is None or not encoder.spec.has_tokens:
+        return []
+    tokens = TokenIndex(index.snapshot, encoder.spec.id)
+    if tokens.is_empty:
+        return []
+    return [LateInteraction(tokens, cast(TokenEncoder, encoder), rows, settings.late.weight)]
+
+
 def _routed(
     inner: Lexical | Hybrid, words: Lexical, settings: RoutingSettings, index: OpenIndex
 ) -> Lexical | Hybrid | Routed:
@@ -128,9 +142,13 @@ def _routed(
 
 
 def _with_places(
-    found: Lexical | Hybrid, words: Lexical, settings: Settings, index: OpenIndex
+    found: Lexical | Hybrid,
+    words: Lexical,
+    settings: Settings,
+    index: OpenIndex,
+    rerankers: Sequence[Reranker] = (),
 ) -> Pipeline:
-    """Put what a query names before what it means, and spread the rest."""
+    """Put what a query names before what it means, re-rank the rest, and spread it."""
     inner = _routed(found, words, settings.routing, index)
     around: Retriever = inner
     neighbours = Neighbours(index.snapshot)
@@ -141,8 +159,8 @@ def _with_places(
     if settings.search.locators:
         around = PlaceFirst(around, index.snapshot, index.analyzer, index.filters, words)
     spread = settings.search.spread
-    rerankers = [Spread(index.snapshot, spread)] if spread else []
-    return Pipeline(around, rerankers, depth=settings.search.depth)
+    last = [Spread(index.snapshot, spread)] if spread else []
+    return Pipeline(around, [*rerankers, *last], depth=settings.search.depth)
 
 
 def traversal(settings: Settings, index: OpenIndex) -> Pipeline:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from pincite.embed.cache import VectorCache, cache_folder
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import Array, spec_of
 from pincite.embed.windows import windows_of
+from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
 from pincite.store.manifest import current
 from pincite.store.segment import Segment
@@ -45,7 +46,12 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
     if spec is None:
         return
     with Snapshot.open(folder) as snapshot:
-        known = {v.entry.segment: v for v in snapshot.vectors if v.entry.model == spec.id}
+        with_tokens = spec.has_tokens and settings.embedding.tokens
+        known = {
+            v.entry.segment: v
+            for v in snapshot.vectors
+            if v.entry.model == spec.id and (v.tokens is not None or not with_tokens)
+        }
         work = [(part, known.get(part.entry.name)) for part in snapshot.segments]
         missing = [_missing_rows(part, vectors) for part, vectors in work]
         total = sum(len(rows) for rows in missing)
@@ -62,9 +68,11 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
             if not len(rows):
                 continue
             found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
+            tokens: list[Tokens] = []
             for numbers, chunks in _chunks(snapshot, part, rows):
                 windows = [windows_of(chunk, encoder) for chunk in chunks]
-                encoded = cache.encode([text for texts in windows for text in texts])
+                encoded, codes = _encoded(cache, windows, with_tokens)
+                tokens += codes
                 found_rows.append(np.repeat(numbers, [len(texts) for texts in windows]))
                 found.append(encoded)
                 done += len(chunks)
@@ -75,9 +83,22 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
             if vectors is not None:
                 found_rows.append(vectors.rows)
                 found.append(vectors.exact)
-            arrays = packed(np.concatenate(found_rows), np.concatenate(found))
+                tokens += [vectors.tokens] if vectors.tokens is not None else []
+            whole = following(tokens) if with_tokens else None
+            arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
             _put(folder, part.entry.name, spec.id, arrays)
         cache.close()
+
+
+def _encoded(
+    cache: VectorCache, windows: Sequence[Sequence[str]], with_tokens: bool
+) -> tuple[Array, list[Tokens]]:
+    """Return the vectors of chunks' windows, and if asked for the codes of their tokens."""
+    texts = [text for each in windows for text in each]
+    if not with_tokens:
+        return cache.encode(texts), []
+    vectors, codes = cache.encode_with_tokens(texts)
+    return vectors, [joined(codes)] if codes else []
 
 
 def _missing_rows(part: Segment, vectors: Vectors | None) -> Array:

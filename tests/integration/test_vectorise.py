@@ -63,7 +63,7 @@ def test_only_what_is_new_is_encoded(tmp_path: Path) -> None:
     build(tmp_path, list(TEXTS))
     assert 0 < embedded(folder) <= 2 * before
     assert current(folder).generation > generation
-    assert {entry.model for entry in current(folder).vectors} == {"minilm@1"}
+    assert {entry.model for entry in current(folder).vectors} == {"minilm@2"}
 
 
 def test_vectors_live_through_merges_and_go_with_their_documents(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
+from pincite.core.late_settings import LateSettings as LateSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class Settings:
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     hybrid: HybridSettings = field(default_factory=HybridSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
+    late: LateSettings = field(default_factory=LateSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -172,6 +174,7 @@ _MOST = {
     "lexical.b": 1.0,
     "routing.min_confidence": 1.0,
     "hybrid.dense_weight": 1.0,
+    "late.weight": 1.0,
     "graph.seed_k": 100,
     "graph.depth": 4,
     "graph.pool": 10_000,

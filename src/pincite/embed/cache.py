@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from pincite.embed.models import Array, Encoder
+from pincite.embed.models import Array, Encoder, TokenEncoder
 
 # One statement; SQLite takes a bounded number of values.
 AT_ONCE = 500
@@ -28,6 +30,17 @@ def cache_folder() -> Path:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "pincite"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is kept of one text."""
+
+    vector: Array
+    codes: Array | None  # of its tokens
+
+    def to_bytes(self) -> bytes:
+        return self.vector.tobytes() + (b"" if self.codes is None else self.codes.tobytes())
 
 
 class VectorCache:
@@ -58,21 +71,40 @@ class VectorCache:
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Return the vectors of texts, as float16; only those not known are computed."""
+        return self._encoded(texts, with_tokens=False)[0]
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
+        """Return the vectors of texts, and the codes of each one's tokens."""
+        return self._encoded(texts, with_tokens=True)
+
+    def _encoded(self, texts: Sequence[str], *, with_tokens: bool) -> tuple[Array, list[Array]]:
         keys = [_key(text) for text in texts]
-        known = self._read(keys)
+        known = {
+            k: v for k, v in self._read(keys).items() if v.codes is not None or not with_tokens
+        }
         new = list(dict.fromkeys(k for k in keys if k not in known))
         if new:
             text_of = dict(zip(keys, texts, strict=True))
-            vectors = checked(self.encoder.encode([text_of[key] for key in new]))
-            fresh = dict(zip(new, vectors.astype(np.float16), strict=True))
-            self._write((key, v.tobytes()) for key, v in fresh.items() if v.any())
+            fresh = dict(
+                zip(new, self._computed([text_of[k] for k in new], with_tokens), strict=True)
+            )
+            self._write((key, each.to_bytes()) for key, each in fresh.items() if each.vector.any())
             known |= fresh
         shape = (len(texts), self.encoder.spec.dimension)
-        return np.stack([known[key] for key in keys]) if keys else np.zeros(shape, np.float16)
+        found = [known[key] for key in keys]
+        vectors = np.stack([e.vector for e in found]) if found else np.zeros(shape, np.float16)
+        return vectors, [each.codes for each in found if each.codes is not None]
 
-    def _read(self, keys: Sequence[bytes]) -> dict[bytes, Array]:
-        found: dict[bytes, Array] = {}
-        size = 2 * self.encoder.spec.dimension
+    def _computed(self, texts: Sequence[str], with_tokens: bool) -> list[_Entry]:
+        if with_tokens:
+            vectors, codes = cast(TokenEncoder, self.encoder).encode_with_tokens(texts)
+        else:
+            vectors, codes = self.encoder.encode(texts), None
+        exact = checked(vectors).astype(np.float16)
+        return [_Entry(exact[row], codes[row] if codes else None) for row in range(len(exact))]
+
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, _Entry]:
+        found: dict[bytes, _Entry] = {}
         try:
             for at in range(0, len(keys) if self._database else 0, AT_ONCE):
                 some = keys[at : at + AT_ONCE]
@@ -80,18 +112,29 @@ class VectorCache:
                 sql = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
                 assert self._database is not None
                 for key, value in self._database.execute(sql, some):
-                    if len(value) == size:
-                        found[key] = np.frombuffer(value, dtype=np.float16)
+                    if entry := self._entry(value):
+                        found[key] = entry
         except sqlite3.Error:
             self.close()
         return found
+
+    def _entry(self, value: bytes) -> _Entry | None:
+        """Return what stored bytes hold: a vector, and the codes of tokens if any; None if bad."""
+        size, spec = 2 * self.encoder.spec.dimension, self.encoder.spec
+        vector = np.frombuffer(value[:size], dtype=np.float16)
+        if len(value) == size:
+            return _Entry(vector, None)
+        width = cast(TokenEncoder, self.encoder).codec.bytes_per_token if spec.has_tokens else 0
+        if len(value) < size or not width or (len(value) - size) % width:
+            return None
+        return _Entry(vector, np.frombuffer(value[size:], dtype=np.uint8).reshape(-1, width))
 
     def _write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         if self._database is None:
             return
         try:
             self._database.execute("BEGIN")
-            self._database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+            self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
             self._database.execute("COMMIT")
         except sqlite3.Error:  # a full disk, or another process for too long
             self.close()

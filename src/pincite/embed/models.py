@@ -14,6 +14,7 @@ import numpy as np
 from pincite.core.errors import ConfigError
 from pincite.core.settings import EmbeddingSettings
 from pincite.embed.folder import folder_facts
+from pincite.embed.token_codes import QueryTokens, TokenCodec
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,6 +38,7 @@ class ModelSpec:
     query_prefix: str = ""
     text_prefix: str = ""
     hub_name: str = ""  # what the hub or the service calls it, or its folder
+    has_tokens: bool = False  # gives vectors of tokens too, with a codec that makes them small
 
     @property
     def id(self) -> str:
@@ -63,7 +65,26 @@ class Encoder(Protocol):
         ...
 
 
-SHIPPED = ModelSpec("minilm", "1", 384, 256, "Apache-2.0", "shipped")
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that also gives vectors of tokens, for late interaction."""
+
+    @property
+    def codec(self) -> TokenCodec: ...
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
+        """Return one vector a text, and the codes of its tokens."""
+        ...
+
+    def query_tokens(self, text: str) -> QueryTokens:
+        """Return what late interaction wants to know of a question's tokens."""
+        ...
+
+    def token_offsets(self, text: str) -> Array:
+        """Return where the tokens that have codes begin and end in a text."""
+        ...
+
+
+SHIPPED = ModelSpec("minilm", "2", 384, 256, "Apache-2.0", "shipped", has_tokens=True)
 
 MODELS = {
     spec.name: spec

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ import numpy as np
 from pincite.core.errors import ModelError
 from pincite.embed.folder import graph_file
 from pincite.embed.models import Array, ModelSpec
+from pincite.embed.token_codes import QueryTokens, TokenCodec, load_codec
 
 # No token is longer on average: what is beyond this many characters a token is beyond the limit.
 MOST_CHARS = 16
+# Questions whose vectors are kept: enough for all stages of all searches at the same time.
+QUESTIONS_KEPT = 256
 
 
 class OnnxEncoder:
@@ -110,12 +113,72 @@ class OnnxEncoder:
         return vectors
 
     def encode_query(self, text: str) -> Array:
-        return self._sentence(text)
+        return self._question(text)[0]
+
+    def query_tokens(self, text: str) -> QueryTokens:
+        """Return what late interaction wants to know of a question's tokens."""
+        return self._question(text)[1]
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
+        """Return one vector a text, and the codes of its tokens."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            found = list(pool.map(self._coded, texts))
+        vectors = np.zeros((len(texts), self.spec.dimension), dtype=np.float32)
+        for row, (vector, _) in enumerate(found):
+            vectors[row] = vector
+        return vectors, [codes for _, codes in found]
+
+    @cached_property
+    def codec(self) -> TokenCodec:
+        """What makes token vectors small; ModelError if the model has none."""
+        if not self._spec.has_tokens:
+            raise ModelError(f"{self._spec.name} has no token vectors", hint="use minilm")
+        return load_codec(self._spec.name)
+
+    @cached_property
+    def _question(self) -> Callable[[str], tuple[Array, QueryTokens]]:
+        """A question is encoded once, however many stages ask for it."""
+        return lru_cache(maxsize=QUESTIONS_KEPT)(self._encoded_question)
+
+    def _encoded_question(self, text: str) -> tuple[Array, QueryTokens]:
+        if not self._spec.has_tokens:
+            return self._sentence(text), QueryTokens.none()
+        vector, tokens, ids, offsets = self._with_tokens(text)
+        kept = self._kept(ids)
+        weights = self.codec.token_weights[ids[kept]]
+        shares = weights / max(float(weights.sum()), 1e-9)
+        return vector, QueryTokens(self.codec.projected(tokens[kept]), shares, offsets[kept])
+
+    def _coded(self, text: str) -> tuple[Array, Array]:
+        vector, tokens, ids, _ = self._with_tokens(text)
+        return vector, self.codec.codes(tokens[self._kept(ids)])
+
+    def token_offsets(self, text: str) -> Array:
+        """Return where the tokens that have codes begin and end in a text."""
+        encoded = self._tokenizer.encode(self._readable(text))
+        return np.array(encoded.offsets)[self._kept(np.array(encoded.ids))]
+
+    def _kept(self, ids: Array) -> Array:
+        kept = self.codec.is_kept[ids]
+        kept[[0, -1]] = False  # what marks the beginning and the end
+        return kept
+
+    def _with_tokens(self, text: str) -> tuple[Array, Array, Array, Array]:
+        encoded = self._tokenizer.encode(self._readable(text))
+        ids, offsets = np.array(encoded.ids), np.array(encoded.offsets)
+        if len(ids) > self._spec.max_tokens:
+            inside = np.r_[: self._spec.max_tokens - 1, len(ids) - 1]
+            ids, offsets = ids[inside], offsets[inside]
+        sentence, tokens = self._session.run(["sentence", "tokens"], {"input_ids": ids[None]})
+        return sentence[0], tokens[0], ids, offsets
+
+    def _readable(self, text: str) -> str:
+        # Compatible forms of a letter are one letter, as they are to the lexical side.
+        limit = MOST_CHARS * self._spec.max_tokens
+        return unicodedata.normalize("NFKC", _whole(text[:limit]))
 
     def _sentence(self, text: str) -> Array:
-        # Compatible forms of a letter are one letter, as they are to the lexical side.
-        text = unicodedata.normalize("NFKC", _whole(text[: MOST_CHARS * self._spec.max_tokens]))
-        ids = self._tokenizer.encode(text).ids
+        ids = self._tokenizer.encode(self._readable(text)).ids
         if len(ids) > self._spec.max_tokens:  # windows are shorter; this is a long question
             ids = [*ids[: self._spec.max_tokens - 1], ids[-1]]
         values = {"input_ids": np.array([ids])}

@@ -13,6 +13,7 @@ import numpy as np
 
 from pincite.core.errors import ModelError
 from pincite.index.lists import EXACT_UP_TO, lists_of, looked_at, nearest_lists
+from pincite.index.ragged import Tokens, following, regrouped
 from pincite.store.array_files import Array
 from pincite.store.snapshot import Snapshot
 from pincite.store.vectors import Vectors
@@ -27,15 +28,20 @@ WINDOWS_PER_ROW = 8
 Pairs = tuple[Array, Array]
 
 
-def packed(rows: Array, exact: Array) -> dict[str, Array]:
-    """Return the arrays of a vector folder; rows without a vector are left out."""
-    has_vector = exact.any(axis=1)
-    rows, exact = rows[has_vector], exact[has_vector].astype(np.float16)
-    order = np.argsort(rows, kind="stable")
-    rows, exact = rows[order].astype(np.uint32), exact[order]
+def packed(rows: Array, exact: Array, tokens: Tokens | None = None) -> dict[str, Array]:
+    """Return the arrays of a vector folder; rows without a vector are left out.
+
+    ``tokens`` are the codes of the windows' tokens and where each window's begin.
+    """
+    has_vector = np.flatnonzero(exact.any(axis=1))
+    order = has_vector[np.argsort(rows[has_vector], kind="stable")]
+    rows, exact = rows[order].astype(np.uint32), exact[order].astype(np.float16)
     lists = lists_of(exact)
     codes, scales = _coded(exact, lists.get("order"))
-    return {"rows": rows, "exact": exact, "codes": codes, "scales": scales, **lists}
+    arrays = {"rows": rows, "exact": exact, "codes": codes, "scales": scales, **lists}
+    if tokens is not None:
+        arrays["token_codes"], arrays["token_starts"] = regrouped(*tokens, order)
+    return arrays
 
 
 def _coded(exact: Array, order: Array | None) -> tuple[Array, Array]:
@@ -63,15 +69,19 @@ def check_dimension(part: Vectors, dimension: int, model: str) -> None:
 
 def merged(parts: Sequence[tuple[Vectors | None, Array]]) -> dict[str, Array]:
     """Return the arrays for segments that become one: each with which of its rows live on."""
-    rows, exact, offset = [], [], 0
+    rows, exact, tokens, offset = [], [], [], 0
     for vectors, live in parts:
         if vectors is not None:
-            kept = live[vectors.rows]
+            kept = np.flatnonzero(live[vectors.rows])
             new_row = np.cumsum(live) - 1 + offset
             rows.append(new_row[vectors.rows[kept]])
             exact.append(vectors.exact[kept])
+            if vectors.tokens is not None:
+                tokens.append(regrouped(*vectors.tokens, kept))
         offset += int(live.sum())
-    return packed(np.concatenate(rows), np.concatenate(exact))
+    # Those of some segments alone would be worth nothing: what lacks them is encoded again.
+    whole = following(tokens) if len(tokens) == len(rows) else None
+    return packed(np.concatenate(rows), np.concatenate(exact), whole)
 
 
 class VectorIndex:

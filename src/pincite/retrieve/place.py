@@ -18,6 +18,11 @@ MAX_NAME_CHARS = 100
 MOST_WORDS_OF_A_NAME = 2
 
 
+def is_bare_name(text: str) -> bool:
+    """Tell whether a text that names a place can be nothing but the name."""
+    return len(text.split()) <= MOST_WORDS_OF_A_NAME
+
+
 class PlaceFirst:
     """Puts the places that a query names before what another retriever finds.
 
@@ -50,7 +55,7 @@ class PlaceFirst:
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))
-        is_name = bool(named) and len(query.text.split()) <= MOST_WORDS_OF_A_NAME
+        is_name = bool(named) and is_bare_name(query.text)
         found = (self.quick if is_name else self.inner).retrieve(query, k)
         if named:
             allowed = self.filters.satisfied(query.filters, named)

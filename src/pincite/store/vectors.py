@@ -15,6 +15,7 @@ class Vectors:
     ``rows`` names the row of each window, in rising order; ``exact`` holds the vectors as float16,
     ``codes`` times ``scales`` nearly the same in half the memory. If there are many, codes and
     scales stand in lists: list ``n`` from ``starts[n]`` on, ``order`` names each one's window.
+    ``tokens`` are the codes of the windows' tokens and where each window's begin, if there are any.
     """
 
     def __init__(self, folder: Path, entry: VectorEntry) -> None:
@@ -27,6 +28,9 @@ class Vectors:
             self.codes: Array = arrays["codes"]
             self.scales: Array = arrays["scales"]
             self.exact: Array = arrays["exact"]
+            self.tokens: tuple[Array, Array] | None = None
+            if "token_codes" in arrays:
+                self.tokens = arrays["token_codes"], arrays["token_starts"]
             self.centres: Array | None = arrays.get("centres")
             if self.centres is not None:
                 self.order: Array = arrays["order"]

@@ -53,4 +53,4 @@ def test_unknown_models_are_named() -> None:
     with pytest.raises(ConfigError, match="no embedding model 'mini'"):
         spec_of(EmbeddingSettings(model="mini"))
     assert open_encoder(EmbeddingSettings(model="none")) is None
-    assert {spec.id for spec in MODELS.values()} >= {"minilm@1"}
+    assert {spec.id for spec in MODELS.values()} >= {"minilm@2"}

@@ -20,7 +20,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 def index_of(arrays: dict[str, np.ndarray], size: int) -> VectorIndex:
     """Return an index of one segment without files."""
     part = SimpleNamespace(
-        **{"centres": None, **arrays}, entry=SimpleNamespace(segment="s", model="m")
+        **{"centres": None, "tokens": None, **arrays}, entry=SimpleNamespace(segment="s", model="m")
     )
     segment = SimpleNamespace(entry=SimpleNamespace(name="s", chunks=size))
     return VectorIndex(SimpleNamespace(vectors=[part], segments=[segment]), "m")  # type: ignore[arg-type]
@@ -48,8 +48,8 @@ def test_a_row_without_a_vector_is_left_out() -> None:
 
 
 def test_a_merge_keeps_the_vectors_of_live_rows() -> None:
-    first = SimpleNamespace(**packed(np.array([0, 1, 1, 3]), np.eye(4)))
-    second = SimpleNamespace(**packed(np.array([0, 1]), np.eye(4)[:2]))
+    first = SimpleNamespace(tokens=None, **packed(np.array([0, 1, 1, 3]), np.eye(4)))
+    second = SimpleNamespace(tokens=None, **packed(np.array([0, 1]), np.eye(4)[:2]))
     live = np.array([True, True, False, True])
     arrays = merged(
         [(first, live), (None, np.array([True, False])), (second, np.array([False, True]))]

@@ -1,0 +1,105 @@
+"""Late interaction: equal to comparing all words by hand, and fair to what the query names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pincite.api import Index
+from pincite.core.settings import LateSettings, Settings
+from pincite.core.types import Hit, Query, Ranking
+from pincite.embed.windows import windows_of
+from pincite.rerank.late import LateInteraction
+from pincite.update import ingest_files
+from pincite.vectorise import embed_index
+
+SAMPLES = Path(__file__).parents[3] / "samples"
+QUESTION = "How many sockets may a branch circuit have?"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder = tmp_path_factory.mktemp("late") / "index"
+    files = [(file, file.name) for file in sorted(SAMPLES.glob("*.md"))]
+    # Two rounds make two segments.
+    for some in (files[:1], files[1:]):
+        list(ingest_files(some, folder))
+        list(embed_index(folder))
+    return Index.open(folder)
+
+
+def late(index: Index) -> LateInteraction:
+    return next(each for each in index.pipeline.rerankers if isinstance(each, LateInteraction))
+
+
+def test_it_equals_comparing_word_by_word(index: Index) -> None:
+    stage = late(index)
+    ids = list(index.search_ranking(QUESTION, 20).ids)
+    asked = stage.encoder.query_tokens(QUESTION)
+    expected = []
+    for chunk in index.snapshot.get(ids):
+        best = -1.0
+        _, codes = stage.encoder.encode_with_tokens(windows_of(chunk, stage.encoder))
+        for each in codes:
+            near = asked.vectors @ stage.encoder.codec.vectors(each).T
+            best = max(best, float((asked.weights * near.max(axis=1)).sum()))
+        expected.append(best)
+    assert stage.matches(QUESTION, ids) == pytest.approx(expected, abs=1e-5)
+    assert stage.matches(QUESTION, ids[::-1]) == pytest.approx(expected[::-1], abs=1e-5)
+
+
+def test_features_add_up_and_nothing_is_lost(index: Index) -> None:
+    before = index.pipeline.retriever.retrieve(Query(QUESTION), 50)
+    after = late(index).rerank(before)
+    assert set(after.ids) == set(before.ids) and after.ids != before.ids
+    for hit in after.hits:
+        assert hit.score == pytest.approx(sum(hit.features.values()))
+        assert -1 <= hit.raw["late"] <= 1
+    assert max(hit.score for hit in after.hits) <= before.hits[0].score + 1e-9
+
+
+def test_what_a_query_names_stays_first(index: Index) -> None:
+    hits = index.pipeline.retriever.retrieve(Query(QUESTION), 10).hits
+    place = replace(hits[-1], score=9.0, features={"words": 8.0, "place": 1.0})
+    thing = replace(hits[-2], score=2.0, features={"words": 0.1, "entities": 1.9})
+    ranking = Ranking(Query(QUESTION), (*hits[:-2], place, thing))
+    assert late(index).rerank(ranking).ids[:2] == (place.chunk_id, thing.chunk_id)
+
+
+def test_chunks_without_tokens_keep_their_order(index: Index) -> None:
+    unknown = Ranking(Query(QUESTION), (Hit("a" * 16, 2.0), Hit("b" * 16, 1.0)))
+    assert late(index).rerank(unknown) == unknown
+    assert np.isnan(late(index).matches(QUESTION, ["a" * 16])).all()
+
+
+def test_weight_nought_and_no_tokens_leave_the_stage_out(index: Index, tmp_path: Path) -> None:
+    off = Index(index.opened, Settings(late=LateSettings(weight=0.0)))
+    assert [stage.name for stage in off.pipeline.rerankers] == ["spread"]
+    settings = Settings()
+    without = replace(settings, embedding=replace(settings.embedding, tokens=False))
+    file = SAMPLES / "electrical-code-2021.md"
+    list(ingest_files([(file, file.name)], tmp_path / "index", without))
+    list(embed_index(tmp_path / "index", without))
+    with Index.open(tmp_path / "index") as plain:
+        assert [stage.name for stage in plain.pipeline.rerankers] == ["spread"]
+    # With tokens wanted, what lacks them is encoded again.
+    assert list(embed_index(tmp_path / "index"))
+    with Index.open(tmp_path / "index") as whole:
+        assert late(whole).matches(QUESTION, whole.search_ranking(QUESTION, 3).ids).min() > 0
+
+
+def test_it_tells_which_words_met(index: Index) -> None:
+    chunk = index.search(QUESTION, 1).passages[0].chunk
+    found = {match.word: match for match in index.word_matches(QUESTION, chunk)}
+    assert found["circuit"].text.lower().startswith("circuit")
+    assert sum(match.weight for match in found.values()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_tokens_are_at_most_four_times_the_text(index: Index) -> None:
+    names = index.documents()
+    text = sum(len(index.snapshot.document(name).text.encode()) for name in names)
+    parts = [v.tokens for v in index.snapshot.vectors if v.tokens is not None]
+    assert sum(codes.nbytes + starts.nbytes for codes, starts in parts) <= 4 * text
