@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import RoutingSettings, Settings
-from pincite.core.stages import Reranker, Retriever
+from pincite.core.stages import PairScorer, Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import spec_of
 from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import VectorIndex
+from pincite.rerank.diversify import Diversify
+from pincite.rerank.metrics import Metrics
+from pincite.rerank.pairs import CrossEncode
+from pincite.rerank.scorers import open_scorer
+from pincite.rerank.threshold import Threshold
 from pincite.retrieve.dense import Dense
 from pincite.retrieve.entities import EntityFirst
 from pincite.retrieve.graph import GraphBoost
@@ -60,14 +65,32 @@ class Pipeline:
         return replace(self, rerankers=kept)
 
 
-def build(settings: Settings, index: OpenIndex) -> Pipeline:
-    """Return the pipeline that the settings name."""
+def build(settings: Settings, index: OpenIndex, scorer: PairScorer | None = None) -> Pipeline:
+    """Return the pipeline that the settings name; a scorer of one's own re-ranks in any case."""
     preset = PRESETS.get(settings.search.pipeline)
     if preset is None:
         raise ConfigError(
             f"no pipeline {settings.search.pipeline!r}", hint=f"known: {', '.join(PRESETS)}"
         )
-    return preset(settings, index)
+    scorer = scorer or open_scorer(settings.rerank)
+    pipeline = preset(settings, index)
+    return _reranked(pipeline, settings, index, scorer) if scorer else pipeline
+
+
+def _reranked(
+    pipeline: Pipeline, settings: Settings, index: OpenIndex, scorer: PairScorer
+) -> Pipeline:
+    """Return the pipeline with pairs read before its hits are spread."""
+    chosen = settings.rerank
+    metrics = Metrics(log_queries=chosen.log_queries)
+    stages: list[Reranker] = [s for s in pipeline.rerankers if not isinstance(s, Spread)]
+    stages.append(CrossEncode(index.snapshot, scorer, chosen, metrics))
+    if chosen.threshold:
+        stages.append(Threshold(chosen))
+    stages += [s for s in pipeline.rerankers if isinstance(s, Spread)]
+    if chosen.diversify != "off":  # last: what comes after could break its promise
+        stages.append(Diversify(index.snapshot, chosen.diversify, chosen.most_per_group))
+    return replace(pipeline, rerankers=stages)
 
 
 def lexical(settings: Settings, index: OpenIndex) -> Pipeline:

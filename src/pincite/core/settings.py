@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
+from pincite.core.rerank_settings import RerankSettings as RerankSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class Settings:
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     hybrid: HybridSettings = field(default_factory=HybridSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -177,6 +179,12 @@ _MOST = {
     "graph.pool": 10_000,
     "graph.decay": 1.0,
     "graph.walk": 0.95,
+    "rerank.weight": 1.0,
+    "rerank.threshold": 1.0,
+    "rerank.certain_margin": 1.0,
+    "rerank.pool": 10_000,
+    "rerank.workers": 256,
+    "rerank.retries": 20,
 }
 
 
