@@ -72,6 +72,8 @@ def build(settings: Settings, index: OpenIndex, scorer: PairScorer | None = None
         raise ConfigError(
             f"no pipeline {settings.search.pipeline!r}", hint=f"known: {', '.join(PRESETS)}"
         )
+    if settings.search.pipeline == RERANKED:
+        settings = replace(settings, rerank=replace(settings.rerank, enabled=True))
     scorer = scorer or open_scorer(settings.rerank)
     pipeline = preset(settings, index)
     return _reranked(pipeline, settings, index, scorer) if scorer else pipeline
@@ -180,10 +182,13 @@ def traversal(settings: Settings, index: OpenIndex) -> Pipeline:
     return Pipeline(Traversal(walker, config, index.filters))
 
 
+# The hybrid with its best candidates read, whatever the settings say.
+RERANKED = "hybrid+rerank"
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
     "default": hybrid,
     "hybrid": hybrid,
     "hybrid+graph": hybrid_graph,
+    RERANKED: hybrid,
     "lexical": lexical,
     "dense": dense,
     "traversal": traversal,

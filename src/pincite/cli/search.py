@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,6 +108,11 @@ def search(
             access=access,
         )
         with api.Index.open(index, settings) as opened:
+            if opened.metrics and not settings.rerank.url:
+                # A command that has just started loads its models first: the budget is for reading.
+                # If that fails the search tells why, and does without.
+                with suppress(Exception):
+                    opened.warm()
             result = opened.search(query, k, filters, budget_ms=budget_ms)
             used = result.query.filters  # with the audience that the question names
             missing = opened.missing_places(query, used)

@@ -12,6 +12,8 @@ class RerankSettings:
 
     # The switch: without it nothing of this section has any effect.
     enabled: bool = False
+    # Share of questions that are re-ranked, chosen by their words: for a change in small steps.
+    rollout: float = 1.0
     # "shipped", or a folder with a cross-encoder; with a url, what the service there calls it.
     model: str = "shipped"
     # A service that answers POST /rerank as Cohere, Jina, vLLM and others do, as

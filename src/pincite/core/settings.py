@@ -179,6 +179,7 @@ _MOST = {
     "graph.pool": 10_000,
     "graph.decay": 1.0,
     "graph.walk": 0.95,
+    "rerank.rollout": 1.0,
     "rerank.weight": 1.0,
     "rerank.threshold": 1.0,
     "rerank.certain_margin": 1.0,

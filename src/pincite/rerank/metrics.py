@@ -20,6 +20,7 @@ Outcome = Literal[
     "empty",  # the first stage found nothing
     "named",  # the query is the name of a place
     "certain",  # the first hit leads by far
+    "held_back",  # rerank.rollout leaves this question out
     "timeout",
     "busy",
     "open",  # the breaker is
@@ -29,6 +30,7 @@ Outcome = Literal[
 ]
 # The first stage's order came out although re-ranking was wanted.
 FALLBACKS = ("timeout", "busy", "open", "bad_scores", "model_error", "skipped_timeout")
+UNASKED = ("empty", "named", "certain", "held_back")
 # Scores of so many searches are averaged, to see a drift and not all history.
 RECENT = 1000
 PREFIX = "pincite_rerank"
@@ -89,7 +91,7 @@ class Metrics:
         self._lock = Lock()
         self._outcomes: Counter[str] = Counter()
         self._pairs = self._known = 0
-        self._reranking, self._search = Histogram(), Histogram()
+        self._first_stage, self._reranking, self._search = Histogram(), Histogram(), Histogram()
         self._means: deque[float] = deque(maxlen=RECENT)
         self._scores = self._judged = 0.0
         self._documents = self._finished = 0
@@ -138,6 +140,7 @@ class Metrics:
         """Count and log a whole search: ``documents`` are those of its hits, one each."""
         diversity = len(set(documents))
         with self._lock:
+            self._first_stage.add(first_stage)
             self._search.add(total)
             self._documents += diversity
             self._finished += 1
@@ -166,7 +169,7 @@ class Metrics:
             return self._dashboard()
 
     def _dashboard(self) -> dict[str, float]:
-        wanted = sum(n for name, n in self._outcomes.items() if name not in ("empty", "named"))
+        wanted = sum(n for name, n in self._outcomes.items() if name not in UNASKED)
         failed = sum(self._outcomes[name] for name in FALLBACKS)
         return {
             "rerank_latency_p50_ms": 1000 * self._reranking.quantile(0.5),
@@ -190,6 +193,7 @@ class Metrics:
                     f"{PREFIX}_{name}_total {count}",
                 ]
             lines += self._reranking.lines(f"{PREFIX}_latency_seconds")
+            lines += self._first_stage.lines("pincite_first_stage_latency_seconds")
             lines += self._search.lines("pincite_search_latency_seconds")
             lines += [
                 f"# TYPE {PREFIX}_score summary",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
@@ -114,6 +115,9 @@ class CrossEncode:
         is_name = len(ranking.query.text.split()) <= MOST_WORDS_OF_A_NAME
         if is_named(first) and (is_name or not pool):
             return "named"
+        share = crc32(ranking.query.text.encode("utf-8", "replace")) / 2**32
+        if share >= self.settings.rollout:
+            return "held_back"
         margin = self.settings.certain_margin
         if margin and len(ranking.hits) > 1 and first.score > 0:
             lead = (first.score - ranking.hits[1].score) / first.score

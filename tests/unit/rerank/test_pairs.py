@@ -201,6 +201,16 @@ def test_a_certain_first_hit_is_not_doubted(index: Index) -> None:
     assert scorer.asked
 
 
+def test_a_roll_out_takes_a_share_of_questions(index: Index) -> None:
+    own = stage(index, Scorer(), rollout=0.3)
+    before = found(index)
+    questions = [replace(before, query=Query(f"question number {n}")) for n in range(200)]
+    read = ["rerank" in own.rerank(each).hits[0].raw for each in questions]
+    assert 30 < sum(read) < 90
+    assert read == ["rerank" in own.rerank(each).hits[0].raw for each in questions]
+    assert stage(index, Scorer(), rollout=0.0).rerank(before) == before
+
+
 def test_union_guarantees_the_first_of_the_first_stage(make_index: MakeIndex) -> None:
     words = " ".join(f"w{n}" for n in range(30))
     parts = [f"## {n}.1 P\n\nfuse {'fuse ' * (n % 9)}{words} number {n}." for n in range(1, 60)]
