@@ -7,6 +7,9 @@ searches without re-ranking takes just before, and half a second to read in.
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +26,7 @@ from pincite.update import find_files, ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SEARCHES = 200
+ATTEMPTS = 3
 QUESTIONS = [
     "what size of conductor is needed for grounding",
     "how far may a receptacle be from the sink",
@@ -113,29 +117,39 @@ def reranking(index: Index, scorer: Faulty, **values: Any) -> Index:
 
 
 @pytest.mark.parametrize("how", ["crashes", "no memory", "hangs", "slow", "nan", "wrong shape", ""])
-def test_no_search_suffers(index: Index, how: str) -> None:
-    plain = at_once(index.search)
-    budget_ms = round(1000 * (2 * max(plain.seconds) + 0.5))
+def test_no_search_suffers(index: Index, how: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="pincite.rerank")
+    # Other work on the machine may begin after the budget was taken: then it is taken anew.
+    for _ in range(ATTEMPTS):
+        plain = at_once(index.search)
+        budget = 2 * max(plain.seconds) + 0.5
+        run = faulty_run(index, how, budget, plain)
+        print(
+            f"{how or 'works'}: budget {1000 * budget:.0f} ms, "
+            f"p50 {1000 * run.percentile(0.5):.0f}, p99 {1000 * run.percentile(0.99):.0f}, "
+            f"max {1000 * max(run.seconds):.0f}; "
+            f"without re-ranking p99 {1000 * plain.percentile(0.99):.0f}"
+        )
+        if run.percentile(0.99) <= 1.1 * budget:
+            return
+    raise AssertionError(f"p99 is above the budget and a tenth, {ATTEMPTS} times")
+
+
+def faulty_run(index: Index, how: str, budget: float, plain: Run) -> Run:
+    """Return the searches with a faulty model; all but their time is checked here."""
     scorer = Faulty(how)
     own = reranking(index, scorer, breaker_failures=3)
-    run = at_once(lambda text: own.search(text, budget_ms=budget_ms))
-    print(
-        f"{how or 'works'}: budget {budget_ms} ms, p50 {1000 * run.percentile(0.5):.0f}, "
-        f"p99 {1000 * run.percentile(0.99):.0f}, max {1000 * max(run.seconds):.0f} ms; "
-        f"without re-ranking p99 {1000 * plain.percentile(0.99):.0f}"
-    )
-    assert run.percentile(0.99) <= 1.1 * budget_ms / 1000
+    run = at_once(lambda text: own.search(text, budget_ms=round(1000 * budget)))
     for mine, other in zip(run.results, plain.results, strict=True):
         assert len(mine.passages) >= len(other.passages)
         assert {hit.chunk_id for hit in mine.ranking.hits} == set(other.ranking.ids)
         is_read = any("rerank" in hit.raw for hit in mine.ranking.hits)
         assert mine.ranking.notes or is_read or not mine.ranking.hits
-    pairs = own._pairs
-    assert pairs is not None
     if how in ("crashes", "no memory", "nan", "wrong shape"):
-        assert pairs.breaker.opened >= 1
+        assert own._pairs is not None and own._pairs.breaker.opened >= 1
     scorer.healed.set()
     recovered(own)
+    return run
 
 
 def recovered(own: Index) -> None:
@@ -148,6 +162,26 @@ def recovered(own: Index) -> None:
             return
         time.sleep(0.1)
     raise AssertionError(f"still not re-ranked: {result.ranking.notes}")
+
+
+def test_a_hanging_model_does_not_keep_a_program_from_ending(index: Index) -> None:
+    code = f"""
+import threading
+from dataclasses import replace
+from pincite.api import Index
+from pincite.core.settings import Settings
+class Hangs:
+    id = "hangs"
+    def score(self, query, texts):
+        threading.Event().wait()
+settings = Settings()
+settings = replace(settings, search=replace(settings.search, pipeline="lexical"))
+with Index.open({str(index.snapshot.folder)!r}, settings, Hangs()) as index:
+    print(len(index.search({QUESTIONS[0]!r}, budget_ms=300).passages))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 0
 
 
 def test_a_hanging_model_is_left_alone_and_comes_back(index: Index) -> None:

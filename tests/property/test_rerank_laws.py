@@ -20,6 +20,7 @@ from pincite.store.snapshot import Snapshot
 
 MODES = ["weighted", "rrf", "union", "replace"]
 LIFT = 1000.0
+NAMED = 4
 
 
 class Shelf:
@@ -67,6 +68,8 @@ def rankings(draw: st.DrawFn) -> Ranking:
         features = {"terms": base - 1, "meaning": 1.0}
         if draw(st.integers(0, 3)) == 0:
             features["entities"] = LIFT
+        if draw(st.integers(0, 3)) == 0:
+            features["identifier"] = LIFT / 4
         if draw(st.integers(0, 9)) == 0:
             features["place"] = 10 * LIFT + number
         hits.append(Hit(f"c{number}", sum(features.values()), features, {"lexical": base}))
@@ -91,7 +94,9 @@ def judge(ranking: Ranking, pool: int, seed: int) -> dict[str, float]:
 
 
 def tier(hit: Hit) -> int:
-    return 2 if is_named(hit) else 1 if "entities" in hit.features else 0
+    if is_named(hit):
+        return NAMED
+    return 2 * ("entities" in hit.features) + ("identifier" in hit.features)
 
 
 @given(rankings(), chosen, st.integers(0, 5))
@@ -122,7 +127,7 @@ def test_what_was_not_read_keeps_its_order_behind_what_was(
 ) -> None:
     judged = judge(ranking, how.pool, seed)
     found = combined(ranking, judged, how)
-    for level in (0, 1):
+    for level in range(NAMED):
         before = [h for h in ranking.hits if tier(h) == level]
         after = [h for h in found.hits if tier(h) == level]
         unread = [h.chunk_id for h in before if h.chunk_id not in judged]
@@ -146,7 +151,7 @@ def test_weight_0_leaves_order_and_scores(ranking: Ranking, mode: str, seed: int
 def test_replace_orders_by_probability_alone(ranking: Ranking, seed: int) -> None:
     judged = judge(ranking, 20, seed)
     found = combined(ranking, judged, settings(mode="replace"))
-    for level in (0, 1):
+    for level in range(NAMED):
         read = [judged[h.chunk_id] for h in found.hits if tier(h) == level and h.chunk_id in judged]
         assert read == sorted(read, reverse=True)
 

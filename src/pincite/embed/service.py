@@ -80,6 +80,7 @@ class Service:
         retries: int = 5,
         sleep: Callable[[float], None] = time.sleep,
         purpose: Purpose = EMBEDDING,
+        patience: float = MOST_SECONDS,
     ) -> None:
         parts = _checked(url, purpose.section)
         self._is_azure = (parts.hostname or "").endswith(".azure.com") or (
@@ -101,6 +102,7 @@ class Service:
         self._timeout = max(timeout_seconds, 0.05)
         self._retries = retries
         self._sleep = sleep
+        self._patience = patience
         self._section = purpose.section
         self._purpose = purpose
         self.name = f"{purpose.name} at {self.address}"
@@ -119,12 +121,14 @@ class Service:
                 error.close()
             except (OSError, http.client.HTTPException) as error:
                 problem = self._reason(error)
+            if wait > self._patience:
+                break  # it wants to be left alone for longer than anybody waits
             if attempt < self._retries:
                 # Full jitter: many clients that failed together do not come back together.
                 pause = random.uniform(0, min(MOST_SECONDS, 0.5 * 2**attempt))
                 self._sleep(min(MOST_SECONDS, wait + pause))
         raise ModelError(
-            f"{self.name} failed {self._retries + 1} times: {problem}",
+            f"{self.name} failed {attempt + 1} times: {problem}",
             hint=f"is it running, and {self._section}.url right? See also "
             f"{self._section}.timeout_seconds, {self._section}.retries and, at HTTP 429, "
             f"{self._purpose.too_many}",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from zlib import crc32
 
+from pincite.core.errors import PinciteError
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
 from pincite.core.types import Hit, Ranking
@@ -105,7 +106,7 @@ class CrossEncode:
             error=read.error,
         )
         found = combined(ranking, judged, self.settings) if judged else ranking
-        return _with_note(found, read.outcome, judged, pool)
+        return _with_note(found, read.outcome, judged, pool, read.error)
 
     def _needless(self, ranking: Ranking, pool: list[Hit]) -> Outcome | None:
         """Return why nothing has to be read, if so."""
@@ -133,15 +134,16 @@ class CrossEncode:
 
     def _read(self, query: str, texts: list[str], deadline: float | None) -> _Read:
         """Return the scores of texts, as many as there are, and what went wrong if anything did."""
-        known = self.reader.known(query, texts)
-        missing = [text for text in texts if text not in known]
-        if not missing:
-            return _Read(known, "complete", len(known))
         if deadline is not None:
             deadline -= RESERVE * max(0.0, deadline - time.monotonic())
+        known: Mapping[str, float] = {}
         found: list[Mapping[str, float]] = []
         error: Exception | None = None
         try:
+            known = self.reader.known(query, texts)
+            missing = [text for text in texts if text not in known]
+            if not missing:
+                return _Read(known, "complete", len(known))
             self.guard.run(
                 lambda stop: self.reader.read(query, missing, found, stop, deadline),
                 deadline,
@@ -161,11 +163,17 @@ class CrossEncode:
 
 
 def _with_note(
-    ranking: Ranking, outcome: Outcome, judged: Mapping[str, float], pool: list[Hit]
+    ranking: Ranking,
+    outcome: Outcome,
+    judged: Mapping[str, float],
+    pool: list[Hit],
+    error: Exception | None = None,
 ) -> Ranking:
     if outcome == "complete":
         return ranking
     why = WHY.get(outcome, "the time was up")
+    if outcome == "model_error" and isinstance(error, PinciteError):
+        why += f": {error.message}"  # a key that is missing, a file that is damaged
     if judged:
         note = f"only {len(judged)} of {len(pool)} candidates were re-ranked: {why}"
     else:

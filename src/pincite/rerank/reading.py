@@ -98,6 +98,7 @@ class Reader:
         A batch that would not be done in time, by what the last ones took, is not begun; the first
         one always is, or a single slow one would stop all reading for ever.
         """
+        scorer = self.scorer.id  # loads the model now, so that no batch seems slow for it
         for number, batch in enumerate(self._batches(texts)):
             chars = sum(len(text) + len(query) for text in batch)
             started = time.monotonic()
@@ -108,7 +109,7 @@ class Reader:
                 zip(batch, checked(self.scorer.score(query, batch), len(batch)), strict=True)
             )
             self._learn((time.monotonic() - started) / max(1, chars))
-            self.cache.put(self.scorer.id, query, scores)
+            self.cache.put(scorer, query, scores)
             found.append(scores)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
@@ -118,4 +119,4 @@ class Reader:
 
     def _learn(self, rate: float) -> None:
         with self._lock:
-            self._rate = 0.7 * self._rate + 0.3 * rate if self._rate else rate
+            self._rate = (self._rate + rate) / 2 if self._rate else rate

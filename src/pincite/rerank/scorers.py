@@ -15,6 +15,9 @@ from pincite.embed.service import Service
 from pincite.rerank.http_scorer import RERANK, HttpScorer
 from pincite.rerank.metrics import log
 
+# Nobody waits for a search longer than that: a service that asks for more is left alone.
+PATIENCE = 1.0
+
 
 class LazyScorer:
     """A scorer that is loaded once, by whoever needs it first; the others wait for it."""
@@ -66,6 +69,7 @@ def open_scorer(settings: RerankSettings) -> PairScorer | None:
             timeout_seconds=settings.timeout_seconds,
             retries=settings.retries,
             purpose=RERANK,
+            patience=PATIENCE,
         )
         return HttpScorer(service)
     return _local(settings.model, settings.threads)

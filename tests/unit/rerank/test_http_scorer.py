@@ -140,10 +140,17 @@ def test_the_key_is_read_from_the_environment_and_never_shown(
 
 
 def test_what_passes_is_tried_again(service: Loopback) -> None:
-    service.answer = in_turn((429, {}, {"Retry-After": "3"}), (503, {}, {}))
+    service.answer = in_turn((429, {}, {"Retry-After": "1"}), (503, {}, {}))
     scorer = service.scorer()
     assert scorer.score("q", TEXTS) == [0.3, 0.7, 0.1]
-    assert len(service.bodies) == 3 and service.pauses[0] >= 3
+    assert len(service.bodies) == 3 and service.pauses[0] >= 1
+
+
+def test_who_asks_for_a_long_rest_gets_it(service: Loopback) -> None:
+    service.answer = lambda body: (429, {}, {"Retry-After": "30"})
+    with pytest.raises(ModelError, match="failed 1 times: HTTP 429"):
+        service.scorer().score("q", TEXTS)
+    assert len(service.bodies) == 1 and service.pauses == []
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])

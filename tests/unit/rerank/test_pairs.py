@@ -16,6 +16,7 @@ from pincite.core.settings import RerankSettings, SearchSettings, Settings
 from pincite.core.types import Query, Ranking
 from pincite.rerank.pairs import CrossEncode
 from pincite.rerank.reading import windows_of
+from pincite.rerank.scorers import LazyScorer
 from pincite.retrieve.lexical import Lexical
 
 MakeIndex = Callable[..., Index]
@@ -175,6 +176,39 @@ def test_whatever_breaks_the_earlier_order_comes_out(index: Index, how: str) -> 
     assert after.hits == before.hits
     assert len(after.notes) == 1 and WAYS[how] in after.notes[0]
     assert after.query == before.query
+
+
+def test_what_can_be_mended_is_told(index: Index) -> None:
+    note = stage(index, Broken("our error")).rerank(found(index)).notes[0]
+    assert note == "not re-ranked: the model failed: damaged"
+
+
+def test_a_model_that_still_loads_is_not_broken(index: Index) -> None:
+    """The first searches do without it; loading goes on, and no batch seems slow for it."""
+    loads = Event()
+
+    def load() -> Scorer:
+        loads.wait(20)
+        return Scorer()
+
+    own = stage(index, LazyScorer("slow", load), breaker_failures=1, batch=1)
+    for _ in range(2):
+        before = found(index, deadline=time.monotonic() + 0.3)
+        assert "did not answer in time" in own.rerank(before).notes[0]
+    assert own.breaker.state == "closed"
+    loads.set()
+    assert own.rerank(found(index, deadline=time.monotonic() + 20)).notes == ()
+    assert own.reader._rate < 0.001
+
+
+def test_a_scorer_without_a_name_is_broken_too(index: Index) -> None:
+    class Nameless(Scorer):
+        @property
+        def id(self) -> str:  # type: ignore[override]
+            raise RuntimeError("no name")
+
+    after = stage(index, Nameless()).rerank(found(index))
+    assert after.notes == ("not re-ranked: the model failed",)
 
 
 def test_measurements_want_the_error(index: Index) -> None:
