@@ -19,7 +19,6 @@ from pincite.rerank.threshold import Threshold
 from pincite.store.snapshot import Snapshot
 
 MODES = ["weighted", "rrf", "union", "replace"]
-LIFT = 1000.0
 NAMED = 4
 
 
@@ -60,19 +59,25 @@ class ByName:
 
 @st.composite
 def rankings(draw: st.DrawFn) -> Ranking:
-    """Hits with scores as first stages give them: some lifted as a tier, some named."""
+    """Hits as first stages give them: lifts are as high as what they have to stand above.
+
+    Scores are close together, far apart, or all negative, as cosines may be.
+    """
     numbers = draw(st.lists(st.integers(0, 30), unique=True, max_size=20))
-    hits = []
-    for number in numbers:
-        base = draw(st.integers(-20 if draw(st.booleans()) else 0, 200)) / 10
-        features = {"terms": base - 1, "meaning": 1.0}
-        if draw(st.integers(0, 3)) == 0:
-            features["entities"] = LIFT
-        if draw(st.integers(0, 3)) == 0:
-            features["identifier"] = LIFT / 4
-        if draw(st.integers(0, 9)) == 0:
-            features["place"] = 10 * LIFT + number
-        hits.append(Hit(f"c{number}", sum(features.values()), features, {"lexical": base}))
+    low, high = draw(st.sampled_from([(1, 200), (170, 200), (-200, -1), (-20, 20)]))
+    bases = {n: draw(st.integers(low, high)) / 10 for n in numbers}
+    features = {n: {"terms": base - 1, "meaning": 1.0} for n, base in bases.items()}
+    if low > 0:
+        for lift, name in enumerate(("identifier", "entities")):
+            has = draw(st.sets(st.sampled_from(numbers))) if numbers else set()
+            others = [features[n] for n in numbers if lift == 0 or n not in has]
+            best = max((sum(each.values()) for each in others), default=0.0)
+            for n in has:
+                features[n][name] = best
+    named = draw(st.sets(st.sampled_from(numbers), max_size=2)) if numbers else set()
+    for at, n in enumerate(sorted(named), 1):
+        features[n]["place"] = 1000.0 + at - sum(features[n].values())
+    hits = (Hit(f"c{n}", sum(each.values()), each) for n, each in features.items())
     return Ranking(Query("what is asked here"), tuple(hits), ("a note",))
 
 
@@ -136,6 +141,18 @@ def test_what_was_not_read_keeps_its_order_behind_what_was(
             scores = [h.score for h in before]
             if len(set(scores)) == len(scores):  # ties go by id, as everywhere
                 assert [h.chunk_id for h in after][len(before) - len(unread) :] == unread
+
+
+@given(rankings(), chosen, st.integers(0, 5), st.integers(0, 19))
+def test_more_probable_is_never_worse(
+    ranking: Ranking, how: RerankSettings, seed: int, at: int
+) -> None:
+    judged = judge(ranking, how.pool, seed)
+    if at >= len(judged):
+        return
+    lucky = list(judged)[at]
+    before = combined(ranking, judged, how).ids.index(lucky)
+    assert combined(ranking, judged | {lucky: 1.0}, how).ids.index(lucky) <= before
 
 
 @given(rankings(), st.sampled_from(["weighted", "rrf"]), st.integers(0, 5))

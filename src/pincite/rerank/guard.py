@@ -12,7 +12,7 @@ from pincite.rerank.breaker import Breaker
 # Who got less time than this cannot be blamed for not being done.
 FAIR_SECONDS = 0.1
 
-Work = Callable[[Event], None]  # looks at the event between two steps, and stops when it is set
+Work = Callable[[], None]  # knows its deadline, and stops there if it can
 
 
 class TookTooLong(ModelError):
@@ -121,7 +121,7 @@ class Guard:
         with self._lock:
             if task.done.is_set():
                 return False
-            task.stop.set()
+            task.is_late = True
             self._stuck += 1
             return True
 
@@ -129,7 +129,7 @@ class Guard:
         """Take note that a task has come to its end, in time or not."""
         with self._lock:
             task.done.set()
-            self._stuck -= task.stop.is_set()
+            self._stuck -= task.is_late
         self._places.release()
 
 
@@ -139,13 +139,13 @@ class _Task:
     def __init__(self, guard: Guard, work: Work) -> None:
         self.guard = guard
         self.work = work
-        self.stop = Event()
         self.done = Event()
+        self.is_late = False
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
-            self.work(self.stop)
+            self.work()
         except BaseException as error:
             self.error = error
         finally:

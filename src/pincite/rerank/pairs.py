@@ -145,7 +145,7 @@ class CrossEncode:
             if not missing:
                 return _Read(known, "complete", len(known))
             self.guard.run(
-                lambda stop: self.reader.read(query, missing, found, stop, deadline),
+                lambda: self.reader.read(query, missing, found, deadline),
                 deadline,
                 is_fair=lambda: self.reader.is_loaded,
             )

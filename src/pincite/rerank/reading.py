@@ -6,7 +6,7 @@ import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from threading import Event, Lock
+from threading import Lock
 
 from pincite.core.errors import ModelError
 from pincite.core.stages import PairScorer
@@ -90,7 +90,6 @@ class Reader:
         query: str,
         texts: Sequence[str],
         found: list[Mapping[str, float]],
-        stop: Event,
         deadline: float | None,
     ) -> None:
         """Put the scores of each batch into ``found`` until all are there or the time is up.
@@ -103,7 +102,7 @@ class Reader:
             chars = sum(len(text) + len(query) for text in batch)
             started = time.monotonic()
             expected = started + (self._rate * chars if number else 0.0)
-            if stop.is_set() or (deadline is not None and expected > deadline):
+            if deadline is not None and expected > deadline:
                 return
             scores = dict(
                 zip(batch, checked(self.scorer.score(query, batch), len(batch)), strict=True)

@@ -36,11 +36,11 @@ def threads() -> set[threading.Thread]:
 
 def test_work_is_done_and_errors_come_through() -> None:
     done: list[int] = []
-    guard().run(lambda stop: done.append(1), soon(5))
-    guard().run(lambda stop: done.append(2), None)
+    guard().run(lambda: done.append(1), soon(5))
+    guard().run(lambda: done.append(2), None)
     assert done == [1, 2]
 
-    def fails(stop: Event) -> None:
+    def fails() -> None:
         raise MemoryError("no room")
 
     for deadline in (soon(5), None):
@@ -51,7 +51,7 @@ def test_work_is_done_and_errors_come_through() -> None:
 def test_nobody_waits_past_the_deadline(release: Event) -> None:
     started = time.monotonic()
     with pytest.raises(TookTooLong):
-        guard().run(lambda stop: bool(release.wait(60)), soon(0.2))
+        guard().run(lambda: bool(release.wait(60)), soon(0.2))
     assert 0.19 < time.monotonic() - started < 0.6
 
 
@@ -59,31 +59,32 @@ def test_what_hangs_is_bounded_and_nobody_queues_for_it(release: Event) -> None:
     own, before = guard(workers=2, waiting=50, failures=0), threads()
     for _ in range(2):
         with pytest.raises(TookTooLong):
-            own.run(lambda stop: bool(release.wait(60)), soon())
+            own.run(lambda: bool(release.wait(60)), soon())
     started = time.monotonic()
     for _ in range(20):
         with pytest.raises(Busy):
-            own.run(lambda stop: None, soon(5))
+            own.run(lambda: None, soon(5))
     assert time.monotonic() - started < 1.0
     assert len(threads() - before) == 2
     release.set()
     deadline = time.monotonic() + 5
     while threads() - before and time.monotonic() < deadline:
         time.sleep(0.01)
-    own.run(lambda stop: None, soon(5))  # all is well again
+    own.run(lambda: None, soon(5))  # all is well again
+    assert own._stuck == 0
 
 
 def test_a_queue_of_bounded_length_waits_for_a_place(release: Event) -> None:
     own = guard(workers=1, waiting=1)
     done: list[int] = []
-    first = threading.Thread(target=own.run, args=(lambda stop: bool(release.wait(5)), soon(10)))
-    second = threading.Thread(target=own.run, args=(lambda stop: done.append(2), soon(10)))
+    first = threading.Thread(target=own.run, args=(lambda: bool(release.wait(5)), soon(10)))
+    second = threading.Thread(target=own.run, args=(lambda: done.append(2), soon(10)))
     first.start()
     time.sleep(0.05)
     second.start()
     time.sleep(0.05)
     with pytest.raises(Busy):
-        own.run(lambda stop: done.append(3), soon(10))
+        own.run(lambda: done.append(3), soon(10))
     release.set()
     first.join()
     second.join()
@@ -91,7 +92,7 @@ def test_a_queue_of_bounded_length_waits_for_a_place(release: Event) -> None:
 
 
 def test_failures_in_a_row_let_it_rest(release: Event) -> None:
-    def fails(stop: Event) -> None:
+    def fails() -> None:
         raise ModelError("broken")
 
     own = guard(failures=2)
@@ -99,35 +100,23 @@ def test_failures_in_a_row_let_it_rest(release: Event) -> None:
         with pytest.raises(ModelError, match="broken"):
             own.run(fails, soon(5))
     with pytest.raises(Resting):
-        own.run(lambda stop: None, soon(5))
+        own.run(lambda: None, soon(5))
 
 
 def test_who_has_no_time_or_loads_is_not_to_blame(release: Event) -> None:
     own = guard(workers=4, failures=1)
     with pytest.raises(TookTooLong):
-        own.run(lambda stop: bool(release.wait(5)), soon(0.01))
+        own.run(lambda: bool(release.wait(5)), soon(0.01))
     with pytest.raises(TookTooLong):
-        own.run(lambda stop: bool(release.wait(5)), soon(0.2), is_fair=lambda: False)
+        own.run(lambda: bool(release.wait(5)), soon(0.2), is_fair=lambda: False)
     assert own.breaker.state == "closed"
     with pytest.raises(TookTooLong):
-        own.run(lambda stop: bool(release.wait(5)), soon(0.2))
+        own.run(lambda: bool(release.wait(5)), soon(0.2))
     assert own.breaker.state == "open"
 
 
-def test_work_that_was_given_up_is_told_to_stop() -> None:
-    stopped = Event()
-
-    def works(stop: Event) -> None:
-        stop.wait(10)
-        stopped.set()
-
-    with pytest.raises(TookTooLong):
-        guard().run(works, soon(0.1))
-    assert stopped.wait(5)
-
-
 def test_what_ends_a_thread_does_not_end_the_search() -> None:
-    def leaves(stop: Event) -> None:
+    def leaves() -> None:
         raise SystemExit(3)
 
     with pytest.raises(ModelError, match="SystemExit"):
