@@ -79,10 +79,10 @@ def _union(
 ) -> tuple[float, float]:
     """The most probable, then the best of the first stage, then the others: three bands."""
     if p is not None and p_rank is not None and p_rank <= settings.union_reranked:
-        return 0.0, 0.76 + 0.24 * p
+        return 0.0, 0.51 + 0.49 * p
     if rank <= settings.union_first:
-        return 0.5, 0.25 + 0.5 * s
-    return 0.24, 0.24 * s
+        return 0.5, 0.5 * s
+    return 0.25, 0.25 * s
 
 
 def _reciprocal(rank: int) -> float:
