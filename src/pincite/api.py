@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -13,6 +14,7 @@ from pincite.core.editions import in_force, when
 from pincite.core.errors import StoreError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
+from pincite.core.stages import PairScorer
 from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
 from pincite.core.types import Chunk, Filters, Query, Ranking, Step
@@ -24,6 +26,9 @@ from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import Pipeline, build
 from pincite.rerank.late import LateInteraction, WordMatch
+from pincite.rerank.metrics import Metrics
+from pincite.rerank.pairs import CrossEncode
+from pincite.rerank.watch import finished, watched
 from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
@@ -60,33 +65,82 @@ class TableCell:
 class Index:
     """An index opened for reading; safe to share between threads.
 
-    A search sees the generation that was current when the index was opened.
+    A search sees the generation that was current when the index was opened. A scorer of one's own
+    re-ranks whatever the settings say.
     """
 
-    def __init__(self, opened: OpenIndex, settings: Settings) -> None:
+    def __init__(
+        self, opened: OpenIndex, settings: Settings, scorer: PairScorer | None = None
+    ) -> None:
         self.opened = opened
         self.snapshot = opened.snapshot
         self.settings = settings
-        self.pipeline: Pipeline = build(settings, opened)
+        self.pipeline: Pipeline = build(settings, opened, scorer)
+        stages = self.pipeline.rerankers
+        self._pairs = next((each for each in stages if isinstance(each, CrossEncode)), None)
+        self._is_warm = False
         # A walk compares no words of texts, so it has none to correct.
         self._corrects = settings.search.typos and settings.search.pipeline != "traversal"
 
     @classmethod
-    def open(cls, folder: str | Path, settings: Settings | None = None) -> Index:
+    def open(
+        cls,
+        folder: str | Path,
+        settings: Settings | None = None,
+        scorer: PairScorer | None = None,
+    ) -> Index:
         """Return the current generation of the index in a folder."""
-        return cls(OpenIndex.open(Path(folder)), settings or Settings())
+        return cls(OpenIndex.open(Path(folder)), settings or Settings(), scorer)
 
-    def search(self, text: str, k: int | None = None, filters: Filters = NOTHING) -> Result:
-        """Return the best passages for a question, a phrase or the name of a place."""
-        query = Query(text, filters=self._with_audience(text, filters))
+    @property
+    def metrics(self) -> Metrics | None:
+        """Figures of re-ranking; None if nothing is re-ranked."""
+        return self._pairs.metrics if self._pairs else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a search would load nothing any more."""
+        return self._is_warm and (self._pairs is None or self._pairs.reader.is_loaded)
+
+    def warm(self) -> None:
+        """Load what the first search would load; raises ModelError if a model is not usable."""
+        self.pipeline.retriever.retrieve(Query("what does this say?"), 1)
+        if self._pairs is not None:
+            self._pairs.reader.try_out()
+        self._is_warm = True
+
+    def search(
+        self,
+        text: str,
+        k: int | None = None,
+        filters: Filters = NOTHING,
+        *,
+        budget_ms: int | None = None,
+    ) -> Result:
+        """Return the best passages for a question, a phrase or the name of a place.
+
+        ``budget_ms`` is the time to read candidates in, from now; 0 for as long as it takes.
+        """
+        started = time.monotonic()
+        budget = self.settings.rerank.budget_ms if budget_ms is None else budget_ms
+        deadline = started + budget / 1000 if budget else None
+        query = Query(text, filters=self._with_audience(text, filters), deadline=deadline)
         wanted = self.settings.search.k if k is None else k
+        stages = self.pipeline.steps(query, wanted)
         with traced() as inner:
-            steps = list(self.pipeline.steps(query, wanted))
+            metrics = self.metrics
+            steps = list(watched(metrics, query, wanted, stages) if metrics else stages)
         seconds = {**inner, **{step.stage: step.seconds for step in steps}}
         guessed = self.opened.corrections.of(text) if self._corrects else {}
         # Snippets show the words that were searched for.
         shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
-        return Result(query, passages(shown.top(wanted), self.opened), steps, seconds, guessed)
+        found = passages(shown.top(wanted), self.opened)
+        self._is_warm = True
+        if metrics:
+            hits = [passage.hit for passage in found]
+            documents = [passage.chunk.span.doc_id for passage in found]
+            finished(metrics, query, steps, hits, documents, time.monotonic() - started)
+        return Result(query, found, steps, seconds, guessed)
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
@@ -122,7 +176,10 @@ class Index:
         return explain(self.opened.filters, filters)
 
     def search_ranking(self, text: str, k: int, filters: Filters = NOTHING) -> Ranking:
-        """Return the bare ranking, for those who do not need snippets: measures and programs."""
+        """Return the bare ranking, for those who do not need snippets: measures and programs.
+
+        It has no deadline: what it finds depends on nothing but the question.
+        """
         return self.pipeline.search(Query(text, filters=self._with_audience(text, filters)), k)
 
     def _with_audience(self, text: str, filters: Filters) -> Filters:

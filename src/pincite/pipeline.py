@@ -9,15 +9,20 @@ from typing import cast
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import RoutingSettings, Settings
-from pincite.core.stages import Reranker, Retriever
+from pincite.core.stages import PairScorer, Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
 from pincite.embed.encoders import open_encoder
-from pincite.embed.models import TokenEncoder, spec_of
+from pincite.embed.models import Encoder, TokenEncoder, spec_of
 from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.token_index import TokenIndex
 from pincite.index.vectors import VectorIndex
+from pincite.rerank.diversify import Diversify
 from pincite.rerank.late import LateInteraction
+from pincite.rerank.metrics import Metrics
+from pincite.rerank.pairs import CrossEncode
+from pincite.rerank.scorers import open_scorer
+from pincite.rerank.threshold import Threshold
 from pincite.retrieve.dense import Dense
 from pincite.retrieve.entities import EntityFirst
 from pincite.retrieve.graph import GraphBoost
@@ -63,14 +68,34 @@ class Pipeline:
         return replace(self, rerankers=kept)
 
 
-def build(settings: Settings, index: OpenIndex) -> Pipeline:
-    """Return the pipeline that the settings name."""
+def build(settings: Settings, index: OpenIndex, scorer: PairScorer | None = None) -> Pipeline:
+    """Return the pipeline that the settings name; a scorer of one's own re-ranks in any case."""
     preset = PRESETS.get(settings.search.pipeline)
     if preset is None:
         raise ConfigError(
             f"no pipeline {settings.search.pipeline!r}", hint=f"known: {', '.join(PRESETS)}"
         )
-    return preset(settings, index)
+    if settings.search.pipeline == RERANKED:
+        settings = replace(settings, rerank=replace(settings.rerank, enabled=True))
+    scorer = scorer or open_scorer(settings.rerank)
+    pipeline = preset(settings, index)
+    return _reranked(pipeline, settings, index, scorer) if scorer else pipeline
+
+
+def _reranked(
+    pipeline: Pipeline, settings: Settings, index: OpenIndex, scorer: PairScorer
+) -> Pipeline:
+    """Return the pipeline with pairs read before its hits are spread."""
+    chosen = settings.rerank
+    metrics = Metrics(log_queries=chosen.log_queries)
+    stages: list[Reranker] = [s for s in pipeline.rerankers if not isinstance(s, Spread)]
+    stages.append(CrossEncode(index.snapshot, scorer, chosen, metrics))
+    if chosen.threshold:
+        stages.append(Threshold(chosen))
+    stages += [s for s in pipeline.rerankers if isinstance(s, Spread)]
+    if chosen.diversify != "off":  # last: what comes after could break its promise
+        stages.append(Diversify(index.snapshot, chosen.diversify, chosen.most_per_group))
+    return replace(pipeline, rerankers=stages)
 
 
 def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -81,8 +106,8 @@ def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
 
 def dense(settings: Settings, index: OpenIndex) -> Pipeline:
     """Meaning alone: the nearest vectors."""
-    rows = Rows(index)
-    return Pipeline(_dense(settings, index, rows), depth=settings.search.depth)
+    nearest = _dense(open_encoder(settings.embedding), index, Rows(index))
+    return Pipeline(nearest, depth=settings.search.depth)
 
 
 def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -93,13 +118,16 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
     spec = spec_of(settings.embedding)
     if not weight or spec is None or not index.has_vectors(spec.id):
         return _with_places(words, words, settings, index)
+    encoder = open_encoder(settings.embedding)  # one for all: a question is encoded once
     both = Hybrid(
-        [(words, 1 - weight), (_dense(settings, index, rows), weight)],
+        [(words, 1 - weight), (_dense(encoder, index, rows), weight)],
         rows,
         method=settings.hybrid.method,
         depth=settings.search.depth,
     )
-    return _with_places(both, words, settings, index, _late(settings, index, rows))
+    return _with_places(
+        both, words, settings, index, _late(encoder, settings.late.weight, index, rows)
+    )
 
 
 def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:
@@ -114,22 +142,20 @@ def _words(settings: Settings, index: OpenIndex, rows: Rows | None = None) -> Le
     return Lexical(index, settings.lexical, rows, alias_weight=alias_weight, typos=search.typos)
 
 
-def _dense(settings: Settings, index: OpenIndex, rows: Rows) -> Dense:
-    encoder = open_encoder(settings.embedding)
+def _dense(encoder: Encoder | None, index: OpenIndex, rows: Rows) -> Dense:
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
     return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
 
 
-def _late(settings: Settings, index: OpenIndex, rows: Rows) -> list[Reranker]:
-    """Return late interaction, where the settings want it and the index has what it needs."""
-    encoder = open_encoder(settings.embedding)
-    if not settings.late.weight or encoder is None or not encoder.spec.has_tokens:
+def _late(encoder: Encoder | None, weight: float, index: OpenIndex, rows: Rows) -> list[Reranker]:
+    """Return late interaction, where it is wanted and the index has what it needs."""
+    if not weight or encoder is None or not encoder.spec.has_tokens:
         return []
     tokens = TokenIndex(index.snapshot, encoder.spec.id)
     if tokens.is_empty:
         return []
-    return [LateInteraction(tokens, cast(TokenEncoder, encoder), rows, settings.late.weight)]
+    return [LateInteraction(tokens, cast(TokenEncoder, encoder), rows, weight)]
 
 
 def _routed(
@@ -175,10 +201,13 @@ def traversal(settings: Settings, index: OpenIndex) -> Pipeline:
     return Pipeline(Traversal(walker, config, index.filters))
 
 
+# The hybrid with its best candidates read, whatever the settings say.
+RERANKED = "hybrid+rerank"
 PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
     "default": hybrid,
     "hybrid": hybrid,
     "hybrid+graph": hybrid_graph,
+    RERANKED: hybrid,
     "lexical": lexical,
     "dense": dense,
     "traversal": traversal,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,6 +58,8 @@ REASONS = {
     "aliases": "other names",
     "named": "named in the query",
     "linked": "links",
+    "rerank": "read with the query",
+    "diversify": "group seen before",
 }
 
 
@@ -72,6 +75,12 @@ def search(
     path: PathOption = None,
     audience: AudienceOption = "",
     access: AccessOption = None,
+    budget_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--budget-ms", help="Time for a re-ranked search; 0: no limit.", min=0, max=3_600_000
+        ),
+    ] = None,
     index: IndexOption = DEFAULT_INDEX,
     config: ConfigOption = None,
     sets: SetOption = None,
@@ -99,7 +108,12 @@ def search(
             access=access,
         )
         with api.Index.open(index, settings) as opened:
-            result = opened.search(query, k, filters)
+            if opened.metrics and not settings.rerank.url:
+                # A command that has just started loads its models first: the budget is for reading.
+                # If that fails the search tells why, and does without.
+                with suppress(Exception):
+                    opened.warm()
+            result = opened.search(query, k, filters, budget_ms=budget_ms)
             used = result.query.filters  # with the audience that the question names
             missing = opened.missing_places(query, used)
             empty = opened.explain_filters(used)
@@ -129,6 +143,7 @@ def _as_json(
         "query": result.query.text,
         "filters": plain(result.query.filters),
         "note": empty,
+        "notes": list(result.ranking.notes),
         "hits": [passage_json(passage) for passage in result.passages],
         "missing": [{"place": place, "nearest": nearest or None} for place, nearest in missing],
         "corrections": dict(result.corrections),
@@ -147,7 +162,9 @@ def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | No
     for place, nearest in missing:
         near = f"; the nearest is {nearest}" if nearest else ""
         err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
-    if not result.passages:
+    for note in result.ranking.notes:
+        err.print(f"note: {note}", soft_wrap=True, markup=False)
+    if not result.passages and not (result.steps[0].ranking.hits and result.ranking.notes):
         where = "what the filters leave" if plain(result.query.filters) else "this index"
         err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
 

@@ -20,6 +20,7 @@ from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettin
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
 from pincite.core.late_settings import LateSettings as LateSettings
+from pincite.core.rerank_settings import RerankSettings as RerankSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ class Settings:
     hybrid: HybridSettings = field(default_factory=HybridSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
     late: LateSettings = field(default_factory=LateSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
@@ -180,6 +182,13 @@ _MOST = {
     "graph.pool": 10_000,
     "graph.decay": 1.0,
     "graph.walk": 0.95,
+    "rerank.rollout": 1.0,
+    "rerank.weight": 1.0,
+    "rerank.threshold": 1.0,
+    "rerank.certain_margin": 1.0,
+    "rerank.pool": 10_000,
+    "rerank.workers": 256,
+    "rerank.retries": 20,
 }
 
 

@@ -118,7 +118,7 @@ class HttpEncoder:
         return vectors
 
     def _strange(self, what: str, hint: str = "is it an embedding model?") -> ModelError:
-        return ModelError(f"the embedding service at {self.service.address} gave {what}", hint=hint)
+        return ModelError(f"{self.service.name} gave {what}", hint=hint)
 
 
 def _numbers(embedding: Any) -> Array:

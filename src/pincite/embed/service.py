@@ -1,4 +1,4 @@
-"""One POST to an embedding service: its address, its key, and what is done when it fails."""
+"""One POST to a model's service: its address, its key, and what is done when it fails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
@@ -43,8 +44,28 @@ class Refused(ModelError):
     """The service does not take these texts; others it may."""
 
 
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a service is asked for, in the words of its address and of our messages."""
+
+    section: str  # of the settings
+    path: str  # the last part of its address
+    name: str
+    too_many: str  # settings to look at when it has too much to do
+    refused: str  # and when it does not take what it gets
+
+
+EMBEDDING = Purpose(
+    "embedding",
+    "embeddings",
+    "the embedding service",
+    too_many="embedding.batch and embedding.threads",
+    refused="check embedding.model and embedding.dimension, or lower embedding.batch",
+)
+
+
 class Service:
-    """An OpenAI-compatible service, or Azure's; knows how to ask, not what vectors are.
+    """A service that speaks JSON, also Azure's; knows how to ask, not what answers mean.
 
     The key is read from the environment for each request and is never kept nor shown.
     """
@@ -58,26 +79,33 @@ class Service:
         timeout_seconds: float = 60.0,
         retries: int = 5,
         sleep: Callable[[float], None] = time.sleep,
+        purpose: Purpose = EMBEDDING,
+        patience: float = MOST_SECONDS,
     ) -> None:
-        parts = _checked(url)
+        parts = _checked(url, purpose.section)
         self._is_azure = (parts.hostname or "").endswith(".azure.com") or (
             "/openai/deployments/" in parts.path
         )
-        path, query = parts.path.rstrip("/").removesuffix("/embeddings"), parts.query
+        last = f"/{purpose.path}"
+        path, query = parts.path.rstrip("/").removesuffix(last), parts.query
         path = path.removesuffix("/openai")
         if self._is_azure and "/openai/" not in f"{path}/":
             path += f"/openai/deployments/{quote(model, safe='')}"
         if "/openai/deployments/" in path and "api-version" not in dict(parse_qsl(query)):
             query = "&".join(filter(None, [query, urlencode({"api-version": AZURE_VERSION})]))
-        self._url = urlunsplit((parts.scheme, parts.netloc, f"{path}/embeddings", query, ""))
+        self._url = urlunsplit((parts.scheme, parts.netloc, path + last, query, ""))
         # What messages show: a query may hold what is not for everybody.
-        self.address = urlunsplit((parts.scheme, parts.netloc, f"{path}/embeddings", "", ""))
+        self.address = urlunsplit((parts.scheme, parts.netloc, path + last, "", ""))
         self._is_local = parts.hostname in _LOOPBACK
         self.model = model
         self._key_name = api_key_env
         self._timeout = max(timeout_seconds, 0.05)
         self._retries = retries
         self._sleep = sleep
+        self._patience = patience
+        self._section = purpose.section
+        self._purpose = purpose
+        self.name = f"{purpose.name} at {self.address}"
 
     def ask(self, body: Mapping[str, Any]) -> Any:
         """Return the answer to a request, as JSON; tries again what may pass."""
@@ -93,14 +121,17 @@ class Service:
                 error.close()
             except (OSError, http.client.HTTPException) as error:
                 problem = self._reason(error)
+            if wait > self._patience:
+                break  # it wants to be left alone for longer than anybody waits
             if attempt < self._retries:
                 # Full jitter: many clients that failed together do not come back together.
                 pause = random.uniform(0, min(MOST_SECONDS, 0.5 * 2**attempt))
                 self._sleep(min(MOST_SECONDS, wait + pause))
         raise ModelError(
-            f"the embedding service at {self.address} failed {self._retries + 1} times: {problem}",
-            hint="is it running, and embedding.url right? See also embedding.timeout_seconds, "
-            "embedding.retries and, at HTTP 429, embedding.batch and embedding.threads",
+            f"{self.name} failed {attempt + 1} times: {problem}",
+            hint=f"is it running, and {self._section}.url right? See also "
+            f"{self._section}.timeout_seconds, {self._section}.retries and, at HTTP 429, "
+            f"{self._purpose.too_many}",
         )
 
     @cached_property
@@ -132,14 +163,14 @@ class Service:
             return {}
         if not _VARIABLE.fullmatch(self._key_name):
             raise ConfigError(
-                "embedding.api_key_env is not the name of an environment variable",
+                f"{self._section}.api_key_env is not the name of an environment variable",
                 hint="it names the variable, as OPENAI_API_KEY; the key itself is no setting",
             )
         key = os.environ.get(self._key_name, "").strip()
         if not key:
             raise ConfigError(
                 f"the environment variable {self._key_name} is not set",
-                hint=f"export {self._key_name}=..., or change embedding.api_key_env",
+                hint=f"export {self._key_name}=..., or change {self._section}.api_key_env",
             )
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
@@ -151,26 +182,26 @@ class Service:
 
     def _explained(self, error: HTTPError) -> PinciteError:
         """Return what an answer that will not change means, and what to do about it."""
-        code, where = error.code, f"the embedding service at {self.address}"
+        code, where, section = error.code, self.name, self._section
         said = self._said(error)
         if code in (401, 403):  # these answers like to repeat the key
             name = self._key_name or "none is set"
             return ConfigError(
                 f"{where} does not accept the key: HTTP {code}",
-                hint=f"check embedding.api_key_env ({name}) and what that variable holds",
+                hint=f"check {section}.api_key_env ({name}) and what that variable holds",
             )
         if code == 404:
             return ConfigError(
                 f"{where} has no such address or model ({self.model}): HTTP 404{said}",
-                hint="check embedding.model and embedding.url (most services end in /v1); "
+                hint=f"check {section}.model and {section}.url (most services end in /v1); "
                 "some want the model to be loaded first, as: ollama pull MODEL",
             )
         if code in REFUSED:
             return Refused(
                 f"{where} refused the request: HTTP {code}{said}",
-                hint="check embedding.model and embedding.dimension, or lower embedding.batch",
+                hint=self._purpose.refused,
             )
-        return ModelError(f"{where} answered HTTP {code}{said}", hint="check embedding.url")
+        return ModelError(f"{where} answered HTTP {code}{said}", hint=f"check {section}.url")
 
     def _said(self, error: HTTPError) -> str:
         """Return the start of a service's own words, without anything secret."""
@@ -197,9 +228,7 @@ class Service:
         return str(cause) or type(cause).__name__
 
     def _strange(self, what: str) -> ModelError:
-        return ModelError(
-            f"the embedding service at {self.address} gave {what}", hint="check embedding.url"
-        )
+        return ModelError(f"{self.name} gave {what}", hint=f"check {self._section}.url")
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -209,7 +238,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def _checked(url: str) -> Any:
+def _checked(url: str, section: str) -> Any:
     """Return the parts of an address; an address with a password in it is refused."""
     try:
         parts = urlsplit(url)
@@ -218,11 +247,11 @@ def _checked(url: str) -> Any:
         usable = None
     if not usable or any(not c.isprintable() or c.isspace() or not c.isascii() for c in url):
         raise ConfigError(
-            "embedding.url is no address of a service", hint="as http://localhost:11434/v1"
+            f"{section}.url is no address of a service", hint="as http://localhost:11434/v1"
         )
     if "@" in parts.netloc:
         raise ConfigError(
-            "embedding.url holds a name or password", hint="use embedding.api_key_env"
+            f"{section}.url holds a name or password", hint=f"use {section}.api_key_env"
         )
     return parts
 

@@ -7,6 +7,7 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pincite.api import Index
@@ -52,7 +53,13 @@ def opened(
             make_index(files, folder, alike, lenient=lenient)
             shared[shape] = OpenIndex.open(folder)
             stack.callback(shared[shape].snapshot.close)
-        yield [Index(shared[its], each) for each, its in zip(pipelines, shapes, strict=True)]
+        chosen = [_strict(settings) for settings in pipelines]
+        yield [Index(shared[its], each) for each, its in zip(chosen, shapes, strict=True)]
+
+
+def _strict(settings: Settings) -> Settings:
+    """Return the settings with no way around a model that fails: it is what is measured."""
+    return replace(settings, rerank=replace(settings.rerank, on_error="raise"))
 
 
 def check_pipelines(pipelines: Sequence[Settings]) -> None:

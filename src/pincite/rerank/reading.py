@@ -1,0 +1,121 @@
+"""Texts read together with a question: windows, batches, checked scores, and when to stop."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
+
+from pincite.core.errors import ModelError
+from pincite.core.stages import PairScorer
+from pincite.core.types import Chunk
+from pincite.embed.windows import OVERLAP_TOKENS, SEPARATOR, cut
+from pincite.rerank.cache import PairCache
+
+# About a token of any model: short words and parts of long ones, numbers in threes, each sign and
+# each character of other scripts. Exactness is not needed: windows are far below any limit.
+_TOKEN = re.compile(r"[A-Za-z\u00c0-\u024f]{1,8}|[0-9]{1,3}|[^\sA-Za-z\u00c0-\u024f0-9]")
+HEADING_CHARS = 240
+
+
+class BadScores(ModelError):
+    """A scorer gave something else than one probability for each text."""
+
+
+def windows_of(chunk: Chunk, tokens: int) -> list[str]:
+    """Return what is read of a chunk: all of it, in stretches that each stand under the headings.
+
+    Nothing is cut away: a long chunk has several windows, and the best of them speaks for it.
+    """
+    body = chunk.text.strip()
+    starts = [found.start() for found in _TOKEN.finditer(body)]
+    if not starts:
+        return []
+    # The first heading is the document's title: the same for all of its chunks.
+    names = chunk.path[1:] if len(chunk.path) > 1 else chunk.path
+    heading = SEPARATOR.join(names)[-HEADING_CHARS:]
+    size = max(tokens, 2 * OVERLAP_TOKENS)
+    return [f"{heading}\n{body[a:b].strip()}".strip() for a, b in cut(starts, len(body), size)]
+
+
+def checked(scores: Sequence[float], count: int) -> list[float]:
+    """Return the scores as plain numbers; BadScores unless they are probabilities of all texts.
+
+    >>> checked([0.5, 1.0000001], 2)
+    [0.5, 1.0]
+    """
+    try:
+        values = [float(score) for score in scores]
+    except (TypeError, ValueError) as error:
+        raise BadScores("the model gave something else than numbers") from error
+    if len(values) != count:
+        raise BadScores(f"the model gave {len(values)} scores for {count} texts")
+    if not all(math.isfinite(value) for value in values):
+        raise BadScores("the model gave scores that are no numbers")
+    if not all(-1e-6 <= value <= 1 + 1e-6 for value in values):
+        raise BadScores(
+            "the model gave scores that are not from 0 to 1",
+            hint="it has to give probabilities: logits go through a sigmoid first",
+        )
+    return [min(1.0, max(0.0, value)) for value in values]
+
+
+class Reader:
+    """Scores texts in batches, in the order given, and remembers what it scored."""
+
+    def __init__(self, scorer: PairScorer, cache: PairCache, batch: int) -> None:
+        self.scorer = scorer
+        self.cache = cache
+        self.batch = max(1, batch)
+        self._lock = Lock()
+        self._rate = 0.0  # seconds a character took lately; 0 if nobody knows
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the first text would be read at once."""
+        return bool(getattr(self.scorer, "ready", True))
+
+    def try_out(self) -> None:
+        """Load the model and read one text; ModelError if that does not work."""
+        checked(self.scorer.score("is this a text?", ["This is a text."]), 1)
+
+    def known(self, query: str, texts: Sequence[str]) -> dict[str, float]:
+        """Return what was read before; asks a model that is not loaded for nothing."""
+        return self.cache.get(self.scorer.id, query, texts) if self.is_loaded else {}
+
+    def read(
+        self,
+        query: str,
+        texts: Sequence[str],
+        found: list[Mapping[str, float]],
+        deadline: float | None,
+    ) -> None:
+        """Put the scores of each batch into ``found`` until all are there or the time is up.
+
+        A batch that would not be done in time, by what the last ones took, is not begun; the first
+        one always is, or a single slow one would stop all reading for ever.
+        """
+        scorer = self.scorer.id  # loads the model now, so that no batch seems slow for it
+        for number, batch in enumerate(self._batches(texts)):
+            chars = sum(len(text) + len(query) for text in batch)
+            started = time.monotonic()
+            expected = started + (self._rate * chars if number else 0.0)
+            if deadline is not None and expected > deadline:
+                return
+            scores = dict(
+                zip(batch, checked(self.scorer.score(query, batch), len(batch)), strict=True)
+            )
+            self._learn((time.monotonic() - started) / max(1, chars))
+            self.cache.put(scorer, query, scores)
+            found.append(scores)
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Yield the texts a few at a time; those of one batch by length, to pad little."""
+        for at in range(0, len(texts), self.batch):
+            yield sorted(texts[at : at + self.batch], key=len)
+
+    def _learn(self, rate: float) -> None:
+        with self._lock:
+            self._rate = (self._rate + rate) / 2 if self._rate else rate

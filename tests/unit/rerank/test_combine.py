@@ -1,0 +1,74 @@
+"""Two orders become one: cases that are worth seeing with numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pincite.core.settings import RerankSettings
+from pincite.core.types import Hit, Query, Ranking
+from pincite.rerank.combine import combined
+
+
+def ranking(*hits: tuple[str, dict[str, float]]) -> Ranking:
+    made = (Hit(name, sum(parts.values()), parts) for name, parts in hits)
+    return Ranking(Query("q"), tuple(made))
+
+
+def settings(**values: Any) -> RerankSettings:
+    return replace(RerankSettings(enabled=True), **values)
+
+
+def test_the_formula() -> None:
+    before = ranking(("a", {"terms": 3.0, "window": 1.0}), ("b", {"terms": 2.0}))
+    after = combined(before, {"a": 0.125, "b": 1.0}, settings(weight=0.4))
+    assert after.ids == ("b", "a")
+    b, a = after.hits
+    assert b.score == pytest.approx(0.6 * 2 + 0.4 * 4 * 1.0)
+    assert a.score == pytest.approx(0.6 * 4 + 0.4 * 4 * 0.125)
+    assert a.features == pytest.approx({"terms": 1.8, "window": 0.6, "rerank": 0.2})
+    assert b.raw == {"rerank": 1.0}
+
+
+@pytest.mark.parametrize("mode", ["weighted", "rrf", "replace", "union"])
+@pytest.mark.parametrize("weight", [0.5, 0.9, 1.0])
+def test_what_has_the_name_stays_before_what_has_the_number(mode: str, weight: float) -> None:
+    """The best words are neither in the entity's tier nor in the identifier's."""
+    before = ranking(
+        ("entity", {"terms": 0.1, "entities": 1.5}),
+        ("number", {"terms": 0.5, "identifier": 1.0}),
+        ("words", {"terms": 1.0}),
+    )
+    assert before.ids == ("entity", "number", "words")
+    judged = {"entity": 0.0, "number": 1.0, "words": 1.0}
+    assert combined(before, judged, settings(mode=mode, weight=weight)).ids == before.ids
+
+
+def test_a_tier_is_ordered_by_reading_too() -> None:
+    before = ranking(("a", {"terms": 0.5, "entities": 1.0}), ("b", {"terms": 0.4, "entities": 1.0}))
+    assert combined(before, {"a": 0.1, "b": 0.9}, settings()).ids == ("b", "a")
+
+
+@pytest.mark.parametrize("mode", ["weighted", "rrf", "replace"])
+@pytest.mark.parametrize("weight", [0.1, 0.5, 1.0])
+def test_what_was_read_is_before_what_was_not(mode: str, weight: float) -> None:
+    before = ranking(*((name, {"terms": 1 - n / 100}) for n, name in enumerate("dcba")))
+    judged = {"d": 0.0, "c": 0.0}
+    found = combined(before, judged, settings(mode=mode, weight=weight)).ids
+    assert set(found[:2]) == {"c", "d"} and found[2:] == ("b", "a")
+
+
+def test_rrf_counts_ranks_alone() -> None:
+    before = ranking(("a", {"terms": 100.0}), ("b", {"terms": 1.0}), ("c", {"terms": 0.5}))
+    judged = {"a": 0.1, "b": 0.9, "c": 0.2}
+    after = combined(before, judged, settings(mode="rrf"))
+    assert after.ids == ("b", "a", "c")
+    assert after.hits[0].score == pytest.approx(100 * (61 / 62 + 1) / 2)
+
+
+def test_scores_below_zero_are_no_problem() -> None:
+    before = ranking(("a", {"meaning": -0.1}), ("b", {"meaning": -0.3}))
+    assert combined(before, {"a": 0.1, "b": 0.9}, settings(weight=0.9)).ids == ("b", "a")
+    assert combined(ranking(("a", {"meaning": 0.0})), {"a": 0.5}, settings()).hits[0].score > 0
