@@ -77,15 +77,22 @@ class Index:
 
     def search(self, text: str, k: int | None = None, filters: Filters = NOTHING) -> Result:
         """Return the best passages for a question, a phrase or the name of a place."""
-        query = Query(text, filters=self._with_audience(text, filters))
         wanted = self.settings.search.k if k is None else k
-        with traced() as inner:
-            steps = list(self.pipeline.steps(query, wanted))
-        seconds = {**inner, **{step.stage: step.seconds for step in steps}}
+        steps, seconds = self.steps(text, wanted, filters)
+        query = steps[-1].ranking.query
         guessed = self.opened.corrections.of(text) if self._corrects else {}
         # Snippets show the words that were searched for.
         shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
         return Result(query, passages(shown.top(wanted), self.opened), steps, seconds, guessed)
+
+    def steps(
+        self, text: str, k: int, filters: Filters = NOTHING
+    ) -> tuple[list[Step], dict[str, float]]:
+        """Return the ranking after every stage, and the seconds of each and of those inside."""
+        query = Query(text, filters=self._with_audience(text, filters))
+        with traced() as inner:
+            steps = list(self.pipeline.steps(query, k))
+        return steps, {**inner, **{step.stage: step.seconds for step in steps}}
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""

@@ -14,9 +14,11 @@ from pincite.cli import (
     cell,
     diff,
     doctor,
+    evaluation,
     exchange,
     explain,
     ingest,
+    judgements,
     listing,
     removal,
     reproduce,
@@ -43,6 +45,8 @@ app.command("export")(exchange.export)
 app.command("import")(exchange.load)
 app.command("doctor")(doctor.doctor)
 app.command("reproduce")(reproduce.reproduce)
+app.command("eval")(evaluation.evaluate)
+app.add_typer(judgements.app, name="judgements")
 
 
 @app.callback(invoke_without_command=True)
