@@ -19,6 +19,7 @@ from pincite.cli import (
     explain,
     ingest,
     judgements,
+    label,
     listing,
     removal,
     reproduce,
@@ -46,6 +47,7 @@ app.command("import")(exchange.load)
 app.command("doctor")(doctor.doctor)
 app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
+app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements")
 
 

@@ -131,6 +131,8 @@ def _evaluability(run: Run) -> float | None:
 
 def _expanded(run: Run, part: Part) -> dict[str, float]:
     """Return what the figures become if a neighbour of the gold counts too: a softer target."""
+    if not run.judged:
+        return {}
     table = grades(run, part, expanded=True)
     return {
         str(measure): float(measure.of(table).mean())
@@ -140,6 +142,8 @@ def _expanded(run: Run, part: Part) -> dict[str, float]:
 
 def _curve(table: Grades) -> list[tuple[int, float]]:
     depth = table.met.shape[1]
+    if not len(table):
+        return []
     return [
         (measure.depth or 0, float(measure.of(table).mean()))
         for measure in parse_all([f"Recall@{k}" for k in CURVE if k <= max(depth, 1)])

@@ -144,7 +144,7 @@ def _questions(run: Run, values: dict[str, Any]) -> str:
             ("text", "question"),
             ("gold", "gold"),
             *((f"p{at}", name) for at, name in enumerate(names)),
-            *([("change", "change")] if len(names) > 1 else []),
+            *([("change", "2nd beside 1st")] if len(names) > 1 else []),
         ]
     )
     choose = "".join(f'<option value="{escape(each)}">{escape(each)}</option>' for each in labels)
@@ -152,8 +152,8 @@ def _questions(run: Run, values: dict[str, Any]) -> str:
     options = (
         ("all", "all questions"),
         ("missed", f"missed in the first {run.k}"),
-        ("better", "better than the first pipeline"),
-        ("worse", "worse than the first pipeline"),
+        ("better", "2nd pipeline better than 1st"),
+        ("worse", "2nd pipeline worse than 1st"),
         ("unanswerable", "unanswerable"),
     )
     kept = "".join(f'<option value="{value}">{escape(text)}</option>' for value, text in options)

@@ -113,19 +113,24 @@ def breakdown_tables(values: dict[str, Any]) -> str:
 
 def significance_table(values: dict[str, Any]) -> str:
     """Return every comparison with its test."""
-    rows = []
+    rows: list[str] = []
+    last = ("", "")
     for row in [*values["comparisons"], *values["baseline"]]:
         low, high = row["interval"]
         found = "" if row["detectable"] is None else f"{row['detectable']:.3f}"
         verdict = row["verdict"]
-        name = verdict if verdict != "no significant difference" else "soft"
+        shown = verdict if verdict != "no significant difference" else "not significant"
+        name = verdict if shown == verdict else "soft"
+        pair = (row["pipeline"], row["to"])
+        is_next, last = pair != last, pair
         rows.append(
-            f"<tr><td>{escape(row['measure'])}</td><td>{escape(row['pipeline'])}</td>"
-            f"<td>{escape(row['to'])}</td><td class='n'>{row['difference']:+.3f}</td>"
+            f"<tr{' class=group' if is_next else ''}><td>{escape(row['measure'])}</td>"
+            f"<td>{escape(row['pipeline'])}</td><td>{escape(row['to'])}</td>"
+            f"<td class='n'>{row['difference']:+.3f}</td>"
             f"<td class='n soft'>{low:+.3f} – {high:+.3f}</td><td class='n'>{row['p']:.4f}</td>"
             f"<td class='n'>{row['adjusted_p']:.4f}</td>"
             f"<td class='n'>{row['wins']} / {row['ties']} / {row['losses']}</td>"
-            f"<td class='n'>{found}</td><td class='{name}'>{escape(verdict)}</td></tr>"
+            f"<td class='n'>{found}</td><td class='verdict {name}'>{escape(shown)}</td></tr>"
         )
     if not rows:
         return ""
