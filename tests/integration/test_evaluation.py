@@ -100,8 +100,12 @@ def test_words_cells_and_strays_are_measured(index: Index) -> None:
     assert rods.taken["LCS@2"] == 1.0 >= rods.taken["LCS(loose)@2"] > rods.taken["LCS(floor)@2"]
     assert any(hit.is_astray for hit in rods.hits)
     figures = summarise(run, MEASURES)["pipelines"][0]["figures"]
-    assert figures["cell@3"]["n"] == 1
+    assert (figures["cell@3"]["n"], figures["cell@3"]["value"]) == (1, 1.0)
     assert 0 < figures["Contamination@3"]["value"] < 1
+    other = q("row", "What is the copper size for rating 60?", Place(table="Table 1.4", row="15"))
+    figures = summarise(asked([index], [other]), MEASURES)["pipelines"][0]["figures"]
+    # The table is found, but what the reader sees of it is not the row that is asked for.
+    assert (figures["hit@1"]["value"], figures["cell@3"]["value"]) == (1.0, 0.0)
 
 
 class Fixed:

@@ -102,7 +102,8 @@ def _grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
             return gold.question.group
         if len(documents) >= FEW_DOCUMENTS and gold.documents:
             return min(gold.documents)
-        return gold.question.id
+        # A question that is asked twice is one observation.
+        return " ".join(gold.question.text.casefold().split())
 
     return group
 
@@ -198,10 +199,15 @@ def _cell_spans(gold: Gold, corpus: Corpus) -> list[tuple[str, int, int]]:
 
 
 def _cells(index: Index, ranking: Ranking, gold: Gold, k: int) -> set[str]:
-    """Return the hits whose passage is a row that is asked for, and nothing more than that."""
+    """Return the hits whose passage shows a row that is asked for, not just its table."""
     wanted = {span for need in gold.spans for span, _ in need}
-    shown = passages(ranking.top(k), index.opened)
-    return {each.chunk.id for each in shown if each.place.span in wanted}
+    rows = [index.snapshot.text(s.doc_id)[s.start : s.end].strip() for s in wanted]
+    return {
+        each.chunk.id
+        for each in passages(ranking.top(k), index.opened)
+        if each.place.span in wanted
+        or (each.chunk.id in gold.chunks and any(row in each.snippet for row in rows))
+    }
 
 
 def _evidence(gold: Gold, corpus: Corpus) -> str:

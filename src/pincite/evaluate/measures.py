@@ -168,7 +168,7 @@ def _contamination(grades: Grades, measure: Measure) -> Array:
 
 
 def _cell(grades: Grades, measure: Measure) -> Array:
-    """1 if a passage among the first is the very row that is asked for, not just its table."""
+    """1 if a passage among the first shows the very row that is asked for, not just its table."""
     exact = grades.flags.get("cell")
     if exact is None:
         return np.zeros(len(grades))

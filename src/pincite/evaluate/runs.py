@@ -50,7 +50,7 @@ class Found:
     score: float
     meets: Mapping[int, float] | None  # None: nobody judged it
     is_near: bool = False  # a neighbour of the gold in the graph
-    is_cell: bool = False  # its passage is the very row that is asked for
+    is_cell: bool = False  # its passage shows the very row that is asked for
     is_astray: bool = False
 
 
