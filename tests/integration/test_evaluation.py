@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +22,8 @@ from pincite.evaluate.judgements.files import synthetic_set
 from pincite.evaluate.judgements.questions import Place, Question
 from pincite.evaluate.measures import Measure, parse_all
 from pincite.evaluate.report.page import page
-from pincite.evaluate.runs import Part, Run, load_run, run_name, save_run
+from pincite.evaluate.run_files import load_run, run_name, save_run
+from pincite.evaluate.runs import Part, Run
 from pincite.evaluate.summary import against_baseline, default_measures, summarise
 from pincite.evaluate.synthetic_sets import made_questions
 from pincite.pipeline import Pipeline
@@ -173,9 +176,39 @@ def test_other_files_are_no_runs(tmp_path: Path, text: str) -> None:
         load_run(tmp_path / "run.json")
 
 
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in items:
+            yield from leaves(each, (*path, key))
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "x", -1, 0.5, True, [1], {"0": "x"}])
+def test_a_run_with_one_wrong_value_is_refused_or_shown(
+    value: object, index: Index, tmp_path: Path
+) -> None:
+    """Never anything else: whatever loads can be summarised and drawn."""
+    run = asked([index], QUESTIONS[:2], measures=MEASURES[:3])
+    file = tmp_path / "run.json"
+    save_run(run, file)
+    text = file.read_text()
+    for path in list(leaves(json.loads(text)))[1::3]:
+        plain = holder = json.loads(text)
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = value
+        file.write_text(json.dumps(plain))
+        with suppress(SourceError):
+            again = load_run(file)
+            page([(again, {**summarise(again, MEASURES[:3]), "baseline": []})])
+
+
 def test_a_loss_against_the_baseline_is_called_one(index: Index) -> None:
     """Forty questions that the old run found and the new one does not."""
-    many = [replace(QUESTIONS[0], id=f"q{at}") for at in range(40)]
+    many = [
+        replace(QUESTIONS[0], id=f"q{at}", text=f"{QUESTIONS[0].text} {at}") for at in range(40)
+    ]
     old = asked([index], many)
     index.pipeline = Pipeline(Fixed("r", []))
     new = asked([index], many)
@@ -185,6 +218,14 @@ def test_a_loss_against_the_baseline_is_called_one(index: Index) -> None:
     assert same == {"no significant difference"}
     with pytest.raises(ConfigError, match="other judgements"):
         against_baseline(new, replace(old, hash="else"), MEASURES)
+
+
+def test_a_question_that_is_asked_often_is_one_observation(index: Index) -> None:
+    often = [replace(QUESTIONS[0], id=f"q{at}") for at in range(40)]
+    old = asked([index], often)
+    index.pipeline = Pipeline(Fixed("r", []))
+    rows = against_baseline(asked([index], often), old, MEASURES)
+    assert {row["verdict"] for row in rows} == {"no significant difference"}
 
 
 class Reader(HTMLParser):

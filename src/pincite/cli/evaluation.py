@@ -74,7 +74,7 @@ def evaluate(
     """Measure pipelines on judged questions: figures with intervals, losses, times, a page."""
     from pincite.evaluate.measures import parse_all
     from pincite.evaluate.report.page import page
-    from pincite.evaluate.runs import load_run
+    from pincite.evaluate.run_files import load_run
     from pincite.evaluate.summary import against_baseline, default_measures, summarise
 
     with told(as_json=as_json, index=index):
@@ -196,7 +196,7 @@ def _settings_name(index: Index) -> str:
 
 
 def _save(made: list[Run], folder: Path) -> None:
-    from pincite.evaluate.runs import run_name, save_run
+    from pincite.evaluate.run_files import run_name, save_run
 
     for run in made:
         file = folder / run_name(run)

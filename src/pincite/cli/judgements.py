@@ -179,7 +179,7 @@ def export(
     from pincite.evaluate.judgements.checks import qrels
     from pincite.evaluate.judgements.coverage import Corpus
     from pincite.evaluate.judgements.files import load as read
-    from pincite.evaluate.runs import load_run
+    from pincite.evaluate.run_files import load_run
     from pincite.evaluate.trec import write_qrels, write_run
     from pincite.store.snapshot import Snapshot
 

@@ -1,25 +1,18 @@
 """A run: what pipelines found for a set of questions, kept so that it can be looked at again.
 
-It is one JSON file. It holds what was asked, which settings, index and judgements made it, and for
+It holds what was asked, which settings, index and judgements made it, and for
 every hit which needs it meets; everything in a report follows from it, without the index.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from pincite.core.errors import SourceError
 from pincite.evaluate.grades import Grades, Line, tabulated
 
-FORMAT = 1
-MAX_BYTES = 1_000_000_000
 # Asked: "found" could be, "unanswerable", "not in corpus" (no place), "not searched" (no chunk).
 State = Literal["judged", "unanswerable", "not in corpus", "not searched"]
 
@@ -132,85 +125,6 @@ def _line(asked: Asked, answer: Answer, expanded: bool) -> Line:
     meets = [{0: 1.0} if expanded and hit.is_near and not hit.meets else hit.meets for hit in hits]
     flags = {"astray": [hit.is_astray for hit in hits], "cell": [hit.is_cell for hit in hits]}
     return Line(meets, asked.ideal, asked.needs, flags, answer.taken)
-
-
-def save_run(run: Run, file: Path) -> None:
-    """Write a run; a file that is there is replaced at once or not at all."""
-    plain = {
-        "format": FORMAT,
-        **asdict(replace(run, parts=())),
-        "parts": [_plain(p) for p in run.parts],
-    }
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(file)
-    except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
-
-
-def run_name(run: Run) -> str:
-    """Return the file name of a run: the same questions, index and settings have the same one."""
-    what = [run.hash, run.generation, run.k, *(f"{p.name} {p.settings}" for p in run.parts)]
-    mark = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:8]
-    name = re.sub(r"[^\w.-]+", "-", run.questions)[:60]
-    return f"{name}-g{run.generation}-{mark}.json"
-
-
-def load_run(file: Path) -> Run:
-    """Return a stored run; SourceError if the file is none."""
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is too large for a run", hint="give a file of pincite eval")
-        values = json.loads(file.read_text(encoding="utf-8"))
-        if values.pop("format") != FORMAT:
-            raise ValueError("another format")
-        values["asked"] = tuple(map(_asked, values["asked"]))
-        values["parts"] = tuple(map(_part, values["parts"]))
-        run = Run(**values)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SourceError(
-            f"{file} is not a run: {error!r}", hint="make one: pincite eval QUESTIONS"
-        ) from error
-    if not run.parts or any(len(part.answers) != len(run.asked) for part in run.parts):
-        raise SourceError(f"{file} is not a whole run", hint="make one: pincite eval QUESTIONS")
-    return run
-
-
-def _asked(values: dict[str, Any]) -> Asked:
-    return Asked(**{**values, "gold": tuple(values["gold"]), "ideal": tuple(values["ideal"])})
-
-
-def _part(values: dict[str, Any]) -> Part:
-    return Part(**{**values, "answers": tuple(map(_answer, values["answers"]))})
-
-
-def _answer(values: dict[str, Any]) -> Answer:
-    return Answer(**{**values, "hits": tuple(map(_found, values["hits"]))})
-
-
-def _found(values: list[Any]) -> Found:
-    *where, meets, flags = values
-    needs = None if meets is None else {int(need): float(grade) for need, grade in meets.items()}
-    chunk_id, document, locator, score = where
-    near, cell, astray = (flag == "1" for flag in flags)
-    return Found(chunk_id, document, locator, float(score), needs, near, cell, astray)
-
-
-def _plain(part: Part) -> dict[str, Any]:
-    """Return a part as plain values; a run has many hits, so each is a short list."""
-    answers = [
-        {**asdict(replace(answer, hits=())), "hits": [_row(hit) for hit in answer.hits]}
-        for answer in part.answers
-    ]
-    return {"name": part.name, "settings": part.settings, "answers": answers}
-
-
-def _row(hit: Found) -> list[Any]:
-    flags = "".join(str(int(flag)) for flag in (hit.is_near, hit.is_cell, hit.is_astray))
-    return [hit.chunk_id, hit.document, hit.locator, hit.score, hit.meets, flags]
 
 
 def same_questions(one: Run, other: Run) -> bool:
