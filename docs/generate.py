@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ _FIELD = re.compile(r"((?:    #[^\n]*\n)*)    (\w+): ([^=\n]+) = ([^\n]+)\n")
 def cli_page() -> str:
     """Return the reference of all commands: what `--help` says, independent of its layout."""
     parts = ["# Commands\n\nMade from the program by `make docs`; `--help` says the same.\n"]
-    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in _commands(get_command(app)):
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         options = [each for each in command.params if each.param_type_name == "option"]
         usage = " ".join(["pincite", name, *(_usage(each) for each in arguments), "[OPTIONS]"])
@@ -34,6 +35,15 @@ def cli_page() -> str:
     parts += [f"- {code}: {_first_line(kinds[code])}" for code in sorted(kinds) if code > 1]
     parts.append("\n`ingest` also ends with 3 if some files were rejected and the rest is in.")
     return "\n".join(parts) + "\n"
+
+
+def _commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every command with its whole name; those of a group stand behind its name."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
 
 
 def _errors(kind: type[PinciteError]) -> list[type[PinciteError]]:

@@ -49,11 +49,12 @@ def environment() -> dict[str, str]:
 def pincite() -> Callable[..., Told]:
     """Run the command line in a process of its own; it must never show a traceback."""
 
-    def run(*arguments: str | Path, cwd: Path | None = None, **env: str) -> Told:
+    def run(*arguments: str | Path, cwd: Path | None = None, stdin: str = "", **env: str) -> Told:
         done = subprocess.run(
             [sys.executable, "-c", "from pincite.cli.main import run; run()", *arguments],
             cwd=cwd,
             env=environment() | env,
+            input=stdin.encode(),
             capture_output=True,
             timeout=120,
             check=False,

@@ -44,7 +44,7 @@ def test_every_setting_is_documented() -> None:
 def test_every_command_is_in_the_reference() -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     for name in get_command(app).commands:  # type: ignore[attr-defined]
-        assert f"## pincite {name}\n" in page
+        assert re.search(rf"^## pincite {name}\b", page, re.MULTILINE), name
 
 
 def test_every_error_is_in_the_tree() -> None:

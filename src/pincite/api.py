@@ -126,11 +126,8 @@ class Index:
         deadline = started + budget / 1000 if budget else None
         query = Query(text, filters=self._with_audience(text, filters), deadline=deadline)
         wanted = self.settings.search.k if k is None else k
-        stages = self.pipeline.steps(query, wanted)
-        with traced() as inner:
-            metrics = self.metrics
-            steps = list(watched(metrics, query, wanted, stages) if metrics else stages)
-        seconds = {**inner, **{step.stage: step.seconds for step in steps}}
+        metrics = self.metrics
+        steps, seconds = self._run(query, wanted, metrics)
         guessed = self.opened.corrections.of(text) if self._corrects else {}
         # Snippets show the words that were searched for.
         shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
@@ -141,6 +138,20 @@ class Index:
             documents = [passage.chunk.span.doc_id for passage in found]
             finished(metrics, query, steps, hits, documents, time.monotonic() - started)
         return Result(query, found, steps, seconds, guessed)
+
+    def steps(
+        self, text: str, k: int, filters: Filters = NOTHING
+    ) -> tuple[list[Step], dict[str, float]]:
+        """Return the ranking after every stage, and the seconds of each and of those inside."""
+        return self._run(Query(text, filters=self._with_audience(text, filters)), k)
+
+    def _run(
+        self, query: Query, k: int, metrics: Metrics | None = None
+    ) -> tuple[list[Step], dict[str, float]]:
+        stages = self.pipeline.steps(query, k)
+        with traced() as inner:
+            steps = list(watched(metrics, query, k, stages) if metrics else stages)
+        return steps, {**inner, **{step.stage: step.seconds for step in steps}}
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""

@@ -14,9 +14,12 @@ from pincite.cli import (
     cell,
     diff,
     doctor,
+    evaluation,
     exchange,
     explain,
     ingest,
+    judgements,
+    label,
     listing,
     removal,
     reproduce,
@@ -43,6 +46,9 @@ app.command("export")(exchange.export)
 app.command("import")(exchange.load)
 app.command("doctor")(doctor.doctor)
 app.command("reproduce")(reproduce.reproduce)
+app.command("eval")(evaluation.evaluate)
+app.command("label")(label.label)
+app.add_typer(judgements.app, name="judgements")
 
 
 @app.callback(invoke_without_command=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.cli.pipelines import pipelines_from
 from pincite.core.errors import ConfigError, SourceError
 from pincite.core.settings import Settings
 
@@ -72,7 +72,7 @@ def reproduce(
 ) -> None:
     """Run an experiment and print its figures with 95 % intervals."""
     with told(as_json=as_json):
-        pipelines = _pipelines(pipeline or _usual(experiment, config, sets), config, sets)
+        pipelines = pipelines_from(pipeline or _usual(experiment, config, sets), config, sets)
         folder = _data_folder(data, experiment)
         start = time.perf_counter()
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
@@ -104,27 +104,6 @@ def _is_without(experiment: Name, oracle: bool) -> bool:
             f"{experiment.value} has no oracle", hint="leave --no-oracle out, or run ohr-bench"
         )
     return not oracle
-
-
-def _pipelines(
-    names: list[str], config: Path | None, sets: list[str] | None
-) -> dict[str, Settings]:
-    """Return the settings of each pipeline, which is a preset's name or a file of settings."""
-    if len(names) < 2:
-        settings = _settings(names[0] if names else None, config, sets)
-        return {settings.search.pipeline: settings}
-    labels = [Path(name).stem if name.endswith(".toml") else name for name in names]
-    if twice := [label for label, count in Counter(labels).items() if count > 1]:
-        raise ConfigError(f"two pipelines are called {twice[0]!r}", hint="rename one of the files")
-    settings_of = [_settings(name, config, sets) for name in names]
-    return dict(zip(labels, settings_of, strict=True))
-
-
-def _settings(pipeline: str | None, config: Path | None, sets: list[str] | None) -> Settings:
-    if pipeline and pipeline.endswith(".toml"):
-        return settings_from(Path(pipeline), sets)
-    named = [f"search.pipeline={pipeline}"] if pipeline else []
-    return settings_from(config, [*named, *(sets or [])])
 
 
 def _data_folder(data: Path | None, experiment: Name) -> Path:

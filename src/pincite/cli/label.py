@@ -1,0 +1,197 @@
+"""pincite label: judge what several pipelines find, one key at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from pincite.cli.evaluation import PipelineOption
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    SetOption,
+    out,
+    print_json,
+    told,
+)
+from pincite.cli.pipelines import pipelines_from
+from pincite.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pincite.evaluate.judgements.questions import QuestionSet
+    from pincite.evaluate.labelling import Candidate
+
+SHOWN_CHARS = 1500
+MAX_LINE = 10_000
+_KEYS = "y answers · 2 3 answers better · n does not · s skip · q quit"
+
+
+def label(
+    file: Annotated[Path, typer.Argument(help="File of judgements (.jsonl); made if not there.")],
+    add: Annotated[
+        list[str] | None, typer.Option("--add", help="Add this question and judge it too.")
+    ] = None,
+    pipeline: PipelineOption = None,
+    depth: Annotated[
+        int, typer.Option("--depth", help="Hits of each pipeline to judge.", min=1, max=1000)
+    ] = 5,
+    reason: Annotated[
+        str, typer.Option("--reason", help="For the change log.")
+    ] = "judged blind from a pool",
+    by: Annotated[str, typer.Option("--by", help="Who judges, in your own words.")] = "",
+    index: IndexOption = DEFAULT_INDEX,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge pooled hits blind; every answer is saved at once, and nothing comes twice.
+
+    With --json, each thing to judge is one line of output and one line of input answers it:
+    {"grade": 1}, {"skip": true} or {"quit": true}.
+    """
+    with told(as_json=as_json, index=index):
+        pipelines = pipelines_from(pipeline or ["lexical", "hybrid"], config, sets)
+        if file.suffix == ".toml":
+            raise ConfigError("judgements are added to .jsonl files", hint="name another file")
+        counts = _loop(file, add or [], list(pipelines.values()), depth, index, as_json=as_json)
+        if counts["judged"]:
+            _record(file, reason, by, counts.pop("questions"))
+        counts.pop("questions", None)
+    if as_json:
+        print_json({**counts, "file": str(file)})
+    else:
+        out.print(f"{counts['judged']} judged, {counts['skipped']} skipped → {file}", markup=False)
+
+
+def _loop(
+    file: Path, add: list[str], pipelines: list[Any], depth: int, folder: Path, *, as_json: bool
+) -> dict[str, Any]:
+    from pincite.api import Index
+    from pincite.evaluate.indexes import check_pipelines
+    from pincite.evaluate.judgements.coverage import Corpus
+    from pincite.evaluate.judgements.files import save
+    from pincite.evaluate.labelling import judged, pool
+    from pincite.index.opened import OpenIndex
+
+    check_pipelines(pipelines)
+    found = _read(file, add)
+    counts: dict[str, Any] = {"judged": 0, "skipped": 0, "questions": []}
+    with ExitStack() as stack:
+        opened = OpenIndex.open(folder)
+        stack.callback(opened.snapshot.close)
+        indexes = [Index(opened, settings) for settings in pipelines]
+        corpus = Corpus(opened.snapshot)
+        for question in list(found.questions):
+            for candidate in pool(question, indexes, corpus, depth):
+                answer = (_asked_json if as_json else _asked)(candidate)
+                if answer is None:
+                    return counts
+                if "grade" not in answer:
+                    counts["skipped"] += 1
+                    continue
+                found = judged(found, candidate, answer["grade"], answer.get("need", 0))
+                save(found, file)
+                counts["judged"] += 1
+                if question.id not in counts["questions"]:
+                    counts["questions"].append(question.id)
+    return counts
+
+
+def _read(file: Path, add: list[str]) -> QuestionSet:
+    from pincite.evaluate.judgements.files import load
+    from pincite.evaluate.judgements.questions import QuestionSet
+    from pincite.evaluate.labelling import added
+
+    found = load(file) if file.exists() else QuestionSet(file.stem, [])
+    found = added(found, add)
+    if not found.questions:
+        raise ConfigError("no questions to judge", hint='add one: --add "how deep is a rod?"')
+    return found
+
+
+def _record(file: Path, reason: str, by: str, questions: list[str]) -> None:
+    from pincite.evaluate.judgements.files import load, save
+
+    save(load(file).recorded(reason, by, questions), file)
+
+
+def _asked(candidate: Candidate) -> dict[str, Any] | None:
+    """Show a candidate and return what a person says; None to stop."""
+    chunk, question = candidate.chunk, candidate.question
+    out.rule(f"{candidate.left} more", style="dim")
+    out.print(Text(question.text, style="bold"), soft_wrap=True)
+    out.print(Text(f"{chunk.span.doc_id}, {chunk.locator}", style="dim"), soft_wrap=True)
+    more = " …" if len(chunk.text) > SHOWN_CHARS else ""
+    out.print(Text(chunk.text[:SHOWN_CHARS].strip() + more), soft_wrap=True)
+    out.print(_KEYS, style="dim")
+    while True:
+        key = _key()
+        if key in ("q", "", "\x03", "\x04"):
+            return None
+        if key == "s":
+            return {}
+        if key == "n" or key == "0":
+            return {"grade": 0}
+        if key in ("y", "1", "2", "3"):
+            grade = 1 if key == "y" else int(key)
+            return {"grade": grade, "need": _need(candidate)}
+
+
+def _need(candidate: Candidate) -> int:
+    """Return which need of the question is meant; a question with one does not ask."""
+    needs = candidate.question.needs
+    if len(needs) < 2:
+        return 0
+    for number, need in enumerate(needs, 1):
+        out.print(f"{number}  {' or '.join(map(str, need))}", markup=False, soft_wrap=True)
+    out.print(f"which one, 1 to {len(needs)}?", style="dim")
+    while not ((key := _key()).isdigit() and 1 <= int(key) <= len(needs)):
+        if key in ("q", ""):
+            return 0
+    return int(key) - 1
+
+
+def _key() -> str:
+    """Return one key; from a pipe, the first letter of a line, and nothing at its end."""
+    if sys.stdin.isatty():
+        return str(typer.getchar()).lower()
+    return sys.stdin.readline(MAX_LINE).strip()[:1].lower()
+
+
+def _asked_json(candidate: Candidate) -> dict[str, Any] | None:
+    chunk = candidate.chunk
+    print_json(
+        {
+            "question": candidate.question.id,
+            "text": candidate.question.text,
+            "needs": max(1, len(candidate.question.needs)),
+            "document": chunk.span.doc_id,
+            "locator": chunk.locator,
+            "span": [chunk.span.start, chunk.span.end],
+            "words": chunk.text[:SHOWN_CHARS],
+        }
+    )
+    sys.stdout.flush()
+    line = sys.stdin.readline(MAX_LINE)
+    try:
+        answer = json.loads(line) if line.strip() else {"quit": True}
+        if answer.get("quit"):
+            return None
+        if answer.get("skip"):
+            return {}
+        grade, need = int(answer["grade"]), int(answer.get("need", 0))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"no answer: {line.strip()[:80]!r}", hint='write {"grade": 1}, or {"skip": true}'
+        ) from error
+    if not 0 <= grade <= 3 or not 0 <= need < max(1, len(candidate.question.needs)):
+        raise ConfigError(f"grade {grade} for need {need}", hint="grades are 0 to 3; needs from 0")
+    return {"grade": grade, "need": need}

@@ -1,0 +1,267 @@
+"""Asking: any pipelines, any questions with judgements, one index; what comes out is a run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.answer.passage import passages
+from pincite.api import Index
+from pincite.core.errors import ConfigError
+from pincite.core.settings import Settings, merged
+from pincite.core.types import Chunk, Ranking
+from pincite.evaluate import losses
+from pincite.evaluate.judgements.coverage import Corpus, Gold
+from pincite.evaluate.judgements.questions import Question
+from pincite.evaluate.lcs import Words, lcs_score
+from pincite.evaluate.measures import Measure
+from pincite.evaluate.runs import Answer, Asked, Found, State
+from pincite.index.opened import OpenIndex
+from pincite.retrieve.neighbours import Neighbours
+
+MOST_EVIDENCE_CHARS = 20_000
+FEW_DOCUMENTS = 10
+
+# What can be left out of a pipeline by a setting; re-rankers are left out by their own names.
+SWITCHES: dict[str, dict[str, dict[str, object]]] = {
+    "places": {"search": {"locators": False}},
+    "names": {"search": {"names": False}},
+    "aliases": {"search": {"aliases": False}},
+    "typos": {"search": {"typos": False}},
+    "graph": {"graph": {"mode": "off"}},
+    "routing": {"routing": {"by": "off"}},
+    "dense": {"hybrid": {"dense_weight": 0.0}},
+    "pairs": {"lexical": {"bigram_weight": 0.0}},
+    "windows": {"lexical": {"window_weight": 0.0}},
+}
+
+
+def clock() -> str:
+    """Return the time of a run, to the second; it is shown and never compared."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def without(opened: OpenIndex, settings: Settings, stage: str) -> Index:
+    """Return an index whose pipeline lacks a stage; ConfigError if it has no such stage."""
+    if stage in SWITCHES:
+        return Index(opened, merged(settings, SWITCHES[stage], origin="--without"))
+    index = Index(opened, settings)
+    known = [each.name for each in index.pipeline.rerankers]
+    if stage not in known:
+        names = ", ".join([*SWITCHES, *known])
+        raise ConfigError(f"no stage {stage!r} to leave out", hint=f"stages: {names}")
+    index.pipeline = index.pipeline.without(stage)
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How questions are asked: how deep, what counts as found, which measures need the words."""
+
+    depth: int = 50
+    k: int = 10
+    measures: Sequence[Measure] = ()
+
+
+def ask(
+    indexes: Sequence[Index], questions: Sequence[Question], how: Asking
+) -> Iterator[tuple[Asked, list[Answer]]]:
+    """Yield every question with the answer of each pipeline, in the order of the indexes."""
+    corpus = Corpus(indexes[0].snapshot)
+    neighbours = Neighbours(indexes[0].snapshot)
+    words = Words()
+    floors = _Floor(corpus, words)
+    golds = [corpus.gold(question) for question in questions]
+    group_of = _grouping(golds)
+    for gold in golds:
+        evidence = _evidence(gold, corpus)
+        asked = _asked(gold, group_of(gold), evidence, corpus)
+        near = _near(gold, neighbours)
+        answers = []
+        for index in indexes:
+            answer, chunks = _answer(index, gold, near, how, asked)
+            if evidence:
+                taken = _taken(how.measures, words, evidence, answer, chunks, floors, gold)
+                answer = replace(answer, taken=taken)
+            answers.append(answer)
+        yield asked, answers
+
+
+def _grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
+    """Return how questions are grouped: as they say, by document, or not at all.
+
+    Questions about one document are alike, but a set about few documents would be left with few
+    groups and no interval worth the name.
+    """
+    documents = {min(gold.documents) for gold in golds if gold.documents}
+
+    def group(gold: Gold) -> str:
+        if gold.question.group:
+            return gold.question.group
+        if len(documents) >= FEW_DOCUMENTS and gold.documents:
+            return min(gold.documents)
+        # A question that is asked twice is one observation.
+        return " ".join(gold.question.text.casefold().split())
+
+    return group
+
+
+def _asked(gold: Gold, group: str, evidence: str, corpus: Corpus) -> Asked:
+    question = gold.question
+    state: State = "judged"
+    if not question.needs:
+        state = "unanswerable"
+    elif not any(gold.spans):
+        state = "not in corpus"
+    elif not gold.is_evaluable:
+        state = "not searched"
+    return Asked(
+        question.id,
+        question.text,
+        state,
+        group,
+        tuple(" or ".join(map(str, need)) for need in question.needs) or (question.unanswerable,),
+        len(question.needs),
+        gold.ideal,
+        dict(question.labels),
+        bool(_cell_spans(gold, corpus)),
+        bool(evidence),
+    )
+
+
+def _answer(
+    index: Index, gold: Gold, near: set[str], how: Asking, asked: Asked
+) -> tuple[Answer, list[Chunk]]:
+    text = gold.question.text
+    start = time.perf_counter()
+    steps, stages = index.steps(text, how.depth)
+    seconds = time.perf_counter() - start
+    ranking = steps[-1].ranking.top(how.depth)
+    chunks = index.snapshot.get(ranking.ids)
+    answering = {chunk.id: met for chunk in chunks if (met := gold.met_by(chunk))}
+    for step in steps[:-1]:  # a stage may have had a place that is not searched and was dropped
+        answering |= {i: gold.chunks[i] for i in step.ranking.ids if i in gold.chunks}
+    seen = losses.ranks(steps, answering)
+    cells = _cells(index, ranking, gold, how.k) if asked.has_cell else set()
+    hits = tuple(
+        Found(
+            chunk.id,
+            chunk.span.doc_id,
+            chunk.locator,
+            round(hit.score, 6),
+            _meets(chunk, gold, answering),
+            chunk.id in near,
+            chunk.id in cells,
+            bool(gold.documents) and chunk.span.doc_id not in gold.documents,
+        )
+        for hit, chunk in zip(ranking.hits, chunks, strict=True)
+    )
+    lost = ""
+    if asked.state == "not in corpus":
+        lost = losses.NOT_IN_CORPUS
+    elif asked.state == "not searched":
+        lost = losses.CHUNKING
+    elif asked.state == "judged":
+        lost = losses.lost_at(index.pipeline, ranking.query, seen, answering or gold.chunks, how.k)
+    return Answer(hits, seen, seconds, stages, lost), chunks
+
+
+def _meets(
+    chunk: Chunk, gold: Gold, answering: Mapping[str, Mapping[int, float]]
+) -> Mapping[int, float] | None:
+    if chunk.id in answering:
+        return answering[chunk.id]
+    return {} if chunk.id in gold.rejected else None
+
+
+def _near(gold: Gold, neighbours: Neighbours) -> set[str]:
+    """Return what stands one step beside the gold in the graph."""
+    found = neighbours.of(sorted(gold.chunks)) if gold.chunks else {}
+    return {each.chunk_id for edges in found.values() for each in edges} - gold.chunks.keys()
+
+
+def _cell_spans(gold: Gold, corpus: Corpus) -> list[tuple[str, int, int]]:
+    """Return the rows that are asked for, where a single row is."""
+    spans = [span for need in gold.spans for span, _ in need]
+    if any(place.table for place in gold.question.places):
+        return [(span.doc_id, span.start, span.end) for span in spans]
+    if gold.question.labels.get("kind") != "cell":
+        return []
+    rows = {
+        (chunk.span.doc_id, chunk.span.start, chunk.span.end)
+        for span in spans
+        for chunk in corpus.chunks(span.doc_id)
+        if chunk.kind == "row"
+    }
+    return [key for span in spans if (key := (span.doc_id, span.start, span.end)) in rows]
+
+
+def _cells(index: Index, ranking: Ranking, gold: Gold, k: int) -> set[str]:
+    """Return the hits whose passage shows a row that is asked for, not just its table."""
+    wanted = {span for need in gold.spans for span, _ in need}
+    rows = [index.snapshot.text(s.doc_id)[s.start : s.end].strip() for s in wanted]
+    return {
+        each.chunk.id
+        for each in passages(ranking.top(k), index.opened)
+        if each.place.span in wanted
+        or (each.chunk.id in gold.chunks and any(row in each.snippet for row in rows))
+    }
+
+
+def _evidence(gold: Gold, corpus: Corpus) -> str:
+    """Return the words that answer: as given, else those of the gold, if they are not too many."""
+    if gold.question.evidence:
+        return gold.question.evidence
+    spans = [need[0][0] for need in gold.spans if need]
+    if sum(map(len, spans)) > MOST_EVIDENCE_CHARS:
+        return ""
+    return "\n".join(corpus.snapshot.text(s.doc_id)[s.start : s.end] for s in spans)
+
+
+def _taken(
+    measures: Sequence[Measure],
+    words: Words,
+    evidence: str,
+    answer: Answer,
+    chunks: Sequence[Chunk],
+    floors: _Floor,
+    gold: Gold,
+) -> dict[str, float]:
+    taken = {}
+    sought = words.of(evidence)
+    for measure in measures:
+        if not measure.is_of_text:
+            continue
+        depth = measure.depth or 1
+        if measure.variant == "floor":
+            taken[str(measure)] = floors.value(sought, depth, gold)
+            continue
+        pairs = zip(chunks[:depth], answer.hits[:depth], strict=True)
+        kept = [chunk.text for chunk, hit in pairs if measure.variant == "loose" or hit.meets]
+        taken[str(measure)] = lcs_score(sought, words.of("\n".join(kept)))
+    return taken
+
+
+class _Floor:
+    """The LCS that text drawn at random gets: what a long chunk earns without any search."""
+
+    def __init__(self, corpus: Corpus, words: Words) -> None:
+        self.corpus = corpus
+        self.words = words
+        self.documents = corpus.snapshot.documents()
+
+    def value(self, sought: Sequence[int], depth: int, gold: Gold) -> float:
+        """Return the score of ``depth`` chunks that do not answer, the same ones every time."""
+        chance = random.Random(gold.question.id)
+        texts: list[str] = []
+        for _ in range(20 * depth):
+            document = chance.choice(self.documents)
+            searched = [chunk for chunk in self.corpus.chunks(document) if chunk.searched]
+            chunk = chance.choice(searched) if searched else None
+            if chunk is not None and chunk.id not in gold.chunks:
+                texts.append(chunk.text)
+            if len(texts) == depth:
+                break
+        return lcs_score(sought, self.words.of("\n".join(texts)))

@@ -1,0 +1,1 @@
+"""Questions with the places that answer them, whatever the documents are cut into."""

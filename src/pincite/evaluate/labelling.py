@@ -1,0 +1,94 @@
+"""Judging by hand: what several pipelines find for a question, in an order that tells nothing.
+
+The pool is judged blind (nobody sees who found what, nor at which rank), so that a set does not
+lean towards the pipeline that was on the screen. Each judgement names a place and is written at
+once; what was judged before does not come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from pincite.api import Index
+from pincite.core.types import Chunk
+from pincite.evaluate.judgements.coverage import Corpus
+from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
+
+NOT_JUDGED = "nothing is judged to answer yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk to judge for a question."""
+
+    question: Question
+    chunk: Chunk
+    left: int  # how many of this question's pool come after it
+
+
+def pool(
+    question: Question, indexes: Sequence[Index], corpus: Corpus, depth: int
+) -> Iterator[Candidate]:
+    """Yield what the pipelines find and nobody judged, in an order made of names alone."""
+    gold = corpus.gold(question)
+    found = {
+        chunk_id
+        for index in indexes
+        for chunk_id in index.search_ranking(question.text, depth).ids
+        if chunk_id not in gold.chunks and chunk_id not in gold.rejected
+    }
+    chunks = [
+        chunk
+        for chunk in corpus.snapshot.get(sorted(found, key=lambda name: _mark(question.id, name)))
+        if not gold.met_by(chunk) and not _is_listed(chunk, question)
+    ]
+    for at, chunk in enumerate(chunks, 1):
+        yield Candidate(question, chunk, len(chunks) - at)
+
+
+def _mark(*names: str) -> bytes:
+    return blake2b("\0".join(names).encode(), digest_size=8).digest()
+
+
+def _is_listed(chunk: Chunk, question: Question) -> bool:
+    span = (chunk.span.doc_id, chunk.span.start, chunk.span.end)
+    listed = (*question.places, *question.rejected)
+    return any((place.document, place.start, place.end) == span for place in listed)
+
+
+def judged(questions: QuestionSet, candidate: Candidate, grade: int, need: int = 0) -> QuestionSet:
+    """Return the set with one more judgement; a grade above 0 is for one of the needs."""
+    span = candidate.chunk.span
+    place = Place(
+        span.doc_id, start=span.start, end=span.end, locator=candidate.chunk.locator, grade=grade
+    )
+    changed = [
+        _with(each, place, need) if each.id == candidate.question.id else each
+        for each in questions.questions
+    ]
+    return replace(questions, questions=changed)
+
+
+def _with(question: Question, place: Place, need: int) -> Question:
+    if not place.grade:
+        return replace(question, rejected=(*question.rejected, place))
+    if not question.needs:
+        return replace(question, needs=((place,),), unanswerable="")
+    if not 0 <= need < len(question.needs):
+        raise ValueError(f"need {need} of {len(question.needs)}")
+    needs = list(question.needs)
+    needs[need] = (*needs[need], place)
+    return replace(question, needs=tuple(needs))
+
+
+def added(questions: QuestionSet, texts: Sequence[str]) -> QuestionSet:
+    """Return the set with new questions that nobody judged; one that is there is not added."""
+    known = {question.text for question in questions.questions}
+    new = [
+        Question(f"q-{_mark(text).hex()[:10]}", text, unanswerable=NOT_JUDGED)
+        for text in dict.fromkeys(texts)
+        if text not in known
+    ]
+    return replace(questions, questions=[*questions.questions, *new])
