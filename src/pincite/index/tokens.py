@@ -62,8 +62,9 @@ class Analyzer:
 
     def content_words(self, text: str) -> list[str]:
         """Return the words of a text, as written, that are more than function words."""
+        function_terms = self.function_terms
         return [
-            word for word in text.split() if not self.function_terms.issuperset(self.word(word))
+            word for word in text.split() if not function_terms.issuperset(self._known(word))
         ]
 
     def terms(self, text: str) -> list[str]:
@@ -72,16 +73,19 @@ class Analyzer:
         >>> Analyzer().terms("Conductors of Table 310.16 carry 12,345 A")
         ['conductor', 'of', 'tabl', '310.16', 'carri', '12345', 'a']
         """
-        remembered = self._remembered
         found: list[str] = []
         for word in text.split():
-            terms = remembered.get(word)
-            if terms is None:
-                terms = self.word(word)
-                if len(remembered) < REMEMBERED_WORDS:
-                    remembered[word] = terms
-            found += terms
+            found += self._known(word)
         return found
+
+    def _known(self, word: str) -> tuple[str, ...]:
+        """Return the terms of one word, from memory if it was asked for before."""
+        terms = self._remembered.get(word)
+        if terms is None:
+            terms = self.word(word)
+            if len(self._remembered) < REMEMBERED_WORDS:
+                self._remembered[word] = terms
+        return terms
 
     def word(self, word: str) -> tuple[str, ...]:
         """Return the terms of one word.
