@@ -13,7 +13,7 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 # Letters that such a word starts with: most names have another, and are spared the look.
-_PREFIX_LETTERS = frozenset("§sSpPcCrRiI")
+_PREFIX_LETTERS = frozenset("§sSpPcCrRiIİı")
 _INNER_GAPS = re.compile(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()")
 # A document asks for the keys of its places again and again: for links, for names, for the index.
 _REMEMBERED = 8192
