@@ -51,6 +51,8 @@ class DenseRun:
         self.owner = owner
         self.vector = vector
         self.masks = masks
+        # Rows compared in full precision, in rising order, and what came out: asked for twice.
+        self._compared = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
     def best(self, k: int) -> Array:
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
@@ -63,8 +65,11 @@ class DenseRun:
             found, near = looked_at[number] if number in looked_at else self._scanned(number, pool)
             rows.append(found + offset)
             scores.append(near)
-        candidates = self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
-        return self.owner.rows.best(candidates, self.parts(candidates)[:, 0], k)
+        found = self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
+        candidates = np.sort(found)
+        exact = self._exact(candidates)
+        self._compared = (candidates, exact)
+        return self.owner.rows.best(candidates, exact, k)
 
     def looked_at(self, pool: int) -> dict[int, tuple[Array, Array]]:
         """Return the rows near the question of segments that need not be scanned."""
@@ -82,9 +87,20 @@ class DenseRun:
         return found, near[found]
 
     def parts(self, rows: Array) -> Array:
+        known, scores = self._compared
         found = np.full((len(rows), 1), NO_VECTOR)
+        at = np.searchsorted(known, rows)
+        at[at == len(known)] = 0
+        is_known = known[at] == rows if len(known) else np.zeros(len(rows), dtype=bool)
+        found[is_known, 0] = scores[at[is_known]]
+        found[~is_known, 0] = self._exact(rows[~is_known])
+        return found
+
+    def _exact(self, rows: Array) -> Array:
+        """Return the cosines of rows in full precision."""
+        found = np.full(len(rows), NO_VECTOR)
         if self.vector is None:
             return found
         for number, (chosen, inner) in self.owner.rows.by_segment(rows):
-            found[chosen, 0] = self.owner.vectors.exact(number, inner, self.vector)
+            found[chosen] = self.owner.vectors.exact(number, inner, self.vector)
         return found
