@@ -100,12 +100,24 @@ class Index:
         return Neighbours(self.snapshot)
 
     def why_not(
-        self, text: str, locator: str, k: int | None = None, document: str | None = None
+        self,
+        text: str,
+        locator: str,
+        k: int | None = None,
+        document: str | None = None,
+        filters: Filters = NOTHING,
     ) -> list[WhyNot]:
-        """Return for each place of this name where a search for the text loses it."""
+        """Return for each place of this name where a search for the text loses it.
+
+        Of a name that several documents have, the places in those that the filters allow; where
+        they allow none, the filters are what loses it.
+        """
         wanted = self.settings.search.k if k is None else k
+        query = Query(text, filters=self._with_audience(text, filters))
+        allows = partial(self.opened.filters.allows_document, query.filters)
         places = self.show(locator, document)
-        return [why_not(self.pipeline, self.opened, Query(text), p, wanted) for p in places]
+        places = [place for place in places if allows(place.span.doc_id)] or places
+        return [why_not(self.pipeline, self.opened, query, place, wanted) for place in places]
 
     def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""

@@ -19,6 +19,7 @@ from pincite.cli import (
     ingest,
     listing,
     removal,
+    replay,
     reproduce,
     search,
     show,
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("replay")(replay.replay)
 app.command("why-not")(explain.why_not)
 app.command("show")(show.show)
 app.command("list")(listing.listing)

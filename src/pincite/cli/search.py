@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,6 +79,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every part of each score, and times.")
     ] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the search to a file, for 'replay'.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the passages that answer a query and cite each one."""
@@ -104,6 +108,10 @@ def search(
             missing = opened.missing_places(query, used)
             empty = opened.explain_filters(used)
             beside = opened.companions(result, COMPANIONS)
+            if save is not None:
+                from pincite.replay import save as write
+
+                write(save, opened, result, settings.search.k if k is None else k)
     if as_json:
         print_json(_as_json(result, missing, empty, beside))
         return
