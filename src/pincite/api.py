@@ -16,7 +16,7 @@ from pincite.core.settings import Settings
 from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
 from pincite.core.types import Chunk, Filters, Query, Ranking, Step
-from pincite.explain import WhyNot, why_not
+from pincite.explain import WhyNot, searched_in, why_not
 from pincite.index.audiences import audience_of
 from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
@@ -26,6 +26,7 @@ from pincite.pipeline import Pipeline, build
 from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
+from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,22 @@ class Index:
         places = self.show(locator, document)
         places = [place for place in places if allows(place.span.doc_id)] or places
         return [why_not(self.pipeline, self.opened, query, place, wanted) for place in places]
+
+    def similar(
+        self, place: Chunk, k: int = MOST, least: float = LEAST
+    ) -> list[tuple[Chunk, float]]:
+        """Return at most ``k`` chunks of other sections that are near in meaning, with cosines."""
+        if self._similar is None:
+            raise StoreError("the index has no vectors", hint="see embedding.model in the settings")
+        ids = [chunk.id for chunk in searched_in(self.opened, place)]
+        near = self._similar.of(ids, k, least)
+        chunks = self.snapshot.get([chunk_id for chunk_id, _ in near])
+        return [(chunk, cosine) for chunk, (_, cosine) in zip(chunks, near, strict=True)]
+
+    @cached_property
+    def _similar(self) -> Similar | None:
+        model = model_of(self.opened)
+        return Similar(self.opened, model) if model else None
 
     def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""

@@ -23,6 +23,7 @@ from pincite.cli import (
     reproduce,
     search,
     show,
+    similar,
 )
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ app.command("search")(search.search)
 app.command("replay")(replay.replay)
 app.command("why-not")(explain.why_not)
 app.command("show")(show.show)
+app.command("similar")(similar.similar)
 app.command("list")(listing.listing)
 app.command("remove")(removal.remove)
 app.command("cell")(cell.cell)
