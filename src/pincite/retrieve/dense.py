@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from pincite.core.types import Query, Ranking
@@ -16,6 +18,7 @@ from pincite.store.array_files import Array
 RESCORED = 400
 # More than this are not chosen from the nearest lists: too few rows are looked at there.
 MOST_RESCORED = 2000
+REMEMBERED_QUESTIONS = 16
 
 
 class Dense:
@@ -28,16 +31,22 @@ class Dense:
         self.vectors = vectors
         self.encoder = encoder
         self.rows = rows
+        # Several stages may ask for one question.
+        self.encode = lru_cache(maxsize=REMEMBERED_QUESTIONS)(self._encode)
+
+    def _encode(self, text: str) -> Array:
+        """Return the vector of a question."""
+        vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
+        self.vectors.check(len(vector))
+        return vector.astype(np.float32)
 
     def begin(self, query: Query) -> DenseRun:
         """Encode the query."""
         if not any(character.isalnum() for character in query.text):
             return DenseRun(self.vectors, self.rows, None, [])  # no words, no meaning
-        prefix = self.encoder.spec.query_prefix
-        vector = self.encoder.encode_query(prefix + query.text)
-        self.vectors.check(len(vector))
+        vector = self.encode(query.text)
         masks = self.rows.masks(query.filters)
-        return DenseRun(self.vectors, self.rows, vector.astype(np.float32), masks)
+        return DenseRun(self.vectors, self.rows, vector, masks)
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the ``k`` chunks that are nearest in meaning."""
