@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 DEMO    = demo-index
+# The python of an environment with bench/peers.txt, for `make bench PEERS=peers/bin/python`.
+PEERS  ?=
 
 .PHONY: help demo test check format bench docs clean
 
@@ -48,7 +50,7 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python bench/lexical.py
-	$(BIN)/python bench/search.py --real 0 --chunks 1000 --growth 10000
+	$(BIN)/python bench/search.py --real 0 --chunks 1000 --growth 10000 $(if $(PEERS),--peers-python $(PEERS))
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py

@@ -9,8 +9,10 @@ is measured. The third shows how search by words grows, on made-up texts. Every 
 of its own with one thread; they take turns, and the best round of each counts. Processor time is
 the figure to compare: wall time depends on what else the machine does.
 
-Peers (bench/peers.txt says how to install them) get the same chunks and the same vectors and keep
-them in memory, so they index at every start: that is in "ready s", with imports and first answer.
+Peers (bench/peers.txt says how to install them in an environment of their own) get the same chunks
+and the same vectors and keep them in memory, so they index at every start: that is in "ready s",
+with imports and first answer. "Same work" compares like with like: BM25 alone with BM25 alone, a
+hybrid with a hybrid.
 """
 
 from __future__ import annotations
@@ -44,9 +46,12 @@ from pincite.vectorise import embed_index
 
 Line = dict[str, Any]
 CUT = ["ingest.chunking=fixed", "ingest.profile=none", "embedding.cache=false"]
+# Who does the same work, and who does more of it than the peer.
 RATIOS = [
-    ("pincite hybrid", "rank_bm25 + ST + Chroma"),
-    ("pincite lexical", "llama-index BM25"),
+    ("pincite plain BM25", "llama-index BM25", "same work"),
+    ("pincite plain BM25", "bm25s", "same work"),
+    ("pincite hybrid", "rank_bm25 + ST + Chroma", "same work"),
+    ("pincite lexical", "llama-index BM25", "ours does more"),
 ]
 
 
@@ -202,8 +207,7 @@ def compared(given: argparse.Namespace, chunks: int, *, is_real: bool) -> list[L
         engines = []
         for engine in ENGINES:
             python = given.peers_python if engine in PEERS else sys.executable
-            if python is not None:
-                engines.append(Engine(engine, python, Path(name)))
+            engines.append(Engine(engine, python, Path(name)))
         running = [engine for engine in engines if not engine.missing]
         for _ in range(given.rounds):
             for engine in running:
@@ -232,11 +236,16 @@ def report(lines: list[Line], missing: dict[str, str]) -> None:
             packages = by_name[peer]["versions"].items()
             print(f"{peer}: {', '.join(f'{name} {number}' for name, number in packages)}")
         else:
-            print(f"{peer}: not installed ({missing.get(peer, 'no --peers-python')})")
-    for ours, theirs in RATIOS:
+            print(f"{peer}: not measured ({missing[peer]}); see bench/peers.txt")
+    print(f"\n{'CPU time of the peer for 1 of ours':<62}{'p50':>8}{'p95':>8}{'mean':>8}")
+    for ours, theirs, work in RATIOS:
         if ours in by_name and theirs in by_name:
-            ratio = by_name[theirs]["cpu_mean_ms"] / by_name[ours]["cpu_mean_ms"]
-            print(f"CPU time, {theirs} : {ours} = {ratio:.2f} : 1")
+            shares = (
+                by_name[theirs][key] / by_name[ours][key]
+                for key in ("cpu_p50_ms", "cpu_p95_ms", "cpu_mean_ms")
+            )
+            cells = "".join(f"{share:>8.2f}" for share in shares)
+            print(f"{f'{theirs} / {ours} ({work})':<62}{cells}")
 
 
 def main() -> None:
@@ -251,10 +260,12 @@ def main() -> None:
     parser.add_argument("--growth", default="10000,100000", help="sizes, or nothing")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers-python", help="the python that has bench/peers.txt")
+    parser.add_argument(
+        "--peers-python", default=sys.executable, help="the python that has bench/peers.txt"
+    )
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    if given.peers_python and not Path(given.peers_python).is_file():
+    if not Path(given.peers_python).is_file():
         parser.error(f"--peers-python {given.peers_python}: no such file")
     lines: list[Line] = []
     for chunks, is_real in ((given.real, True), (given.chunks, False)):

@@ -30,14 +30,21 @@ K, DEPTH, DENSE_WEIGHT = 10, 100, 0.6  # as Pincite's own hybrid has them
 Search = Callable[[str], object]
 
 
-def pincite(pipeline: str, *, with_passages: bool = False) -> Callable[[Path], Search]:
-    """Return what opens the index that is in the folder."""
+# BM25 and nothing else, as peers have it: stems, stop words, one score a chunk.
+PLAIN = (
+    *("lexical.bigram_weight=0", "lexical.window_weight=0", "search.spread=0"),
+    *("search.locators=false", "search.names=false", "search.aliases=false", "search.typos=false"),
+)
+
+
+def pincite(pipeline: str, *more: str, with_passages: bool = False) -> Callable[[Path], Search]:
+    """Return what opens the index that is in the folder, with some settings."""
 
     def opened(folder: Path) -> Search:
         from pincite.api import Index
         from pincite.core.settings import load_settings
 
-        chosen = [f"search.pipeline={pipeline}", "embedding.threads=1"]
+        chosen = [f"search.pipeline={pipeline}", "embedding.threads=1", *more]
         index = Index.open(folder / "index", load_settings(overrides=chosen))
         if with_passages:
             return lambda question: index.search(question, K)
@@ -103,17 +110,36 @@ def llama_index_bm25(folder: Path) -> Search:
     return BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=K).retrieve
 
 
+def plain_bm25s(folder: Path) -> Search:
+    """bm25s by itself, with the words of llama-index's retriever."""
+    import bm25s
+    import Stemmer
+
+    stemmer = Stemmer.Stemmer("english")
+
+    def words(texts: list[str]) -> Any:
+        return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+
+    index = bm25s.BM25()
+    index.index(words(_corpus(folder)["texts"]), show_progress=False)
+    return lambda question: index.retrieve(words([question]), k=K, show_progress=False)
+
+
 ENGINES: dict[str, Callable[[Path], Search]] = {
+    "pincite plain BM25": pincite("lexical", *PLAIN),
     "pincite lexical": pincite("lexical"),
+    "pincite lexical, passages": pincite("lexical", with_passages=True),
     "pincite dense": pincite("dense"),
     "pincite hybrid": pincite("hybrid"),
     "pincite hybrid, passages": pincite("hybrid", with_passages=True),
     "rank_bm25 + ST + Chroma": rank_bm25_and_chroma,
     "llama-index BM25": llama_index_bm25,
+    "bm25s": plain_bm25s,
 }
 PEERS = {
     "rank_bm25 + ST + Chroma": ("rank-bm25", "sentence-transformers", "chromadb", "torch"),
     "llama-index BM25": ("llama-index-core", "llama-index-retrievers-bm25", "bm25s"),
+    "bm25s": ("bm25s",),
 }
 
 

@@ -18,7 +18,7 @@ from pincite.core.stages import PairScorer
 from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
 from pincite.core.types import Chunk, Filters, Query, Ranking, Step
-from pincite.explain import WhyNot, why_not
+from pincite.explain import WhyNot, searched_in, why_not
 from pincite.index.audiences import audience_of
 from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
@@ -32,6 +32,7 @@ from pincite.rerank.watch import finished, watched
 from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
+from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +167,40 @@ class Index:
         return Neighbours(self.snapshot)
 
     def why_not(
-        self, text: str, locator: str, k: int | None = None, document: str | None = None
+        self,
+        text: str,
+        locator: str,
+        k: int | None = None,
+        document: str | None = None,
+        filters: Filters = NOTHING,
     ) -> list[WhyNot]:
-        """Return for each place of this name where a search for the text loses it."""
+        """Return for each place of this name where a search for the text loses it.
+
+        Of a name that several documents have, the places in those that the filters allow; where
+        they allow none, the filters are what loses it.
+        """
         wanted = self.settings.search.k if k is None else k
+        query = Query(text, filters=self._with_audience(text, filters))
+        allows = partial(self.opened.filters.allows_document, query.filters)
         places = self.show(locator, document)
-        return [why_not(self.pipeline, self.opened, Query(text), p, wanted) for p in places]
+        places = [place for place in places if allows(place.span.doc_id)] or places
+        return [why_not(self.pipeline, self.opened, query, place, wanted) for place in places]
+
+    def similar(
+        self, place: Chunk, k: int = MOST, least: float = LEAST
+    ) -> list[tuple[Chunk, float]]:
+        """Return at most ``k`` chunks of other sections that are near in meaning, with cosines."""
+        if self._similar is None:
+            raise StoreError("the index has no vectors", hint="see embedding.model in the settings")
+        ids = [chunk.id for chunk in searched_in(self.opened, place)]
+        near = self._similar.of(ids, k, least)
+        chunks = self.snapshot.get([chunk_id for chunk_id, _ in near])
+        return [(chunk, cosine) for chunk, (_, cosine) in zip(chunks, near, strict=True)]
+
+    @cached_property
+    def _similar(self) -> Similar | None:
+        model = model_of(self.opened)
+        return Similar(self.opened, model) if model else None
 
     def word_matches(self, text: str, chunk: Chunk) -> list[WordMatch]:
         """Return for each word of a question the word of a chunk nearest to it in meaning."""

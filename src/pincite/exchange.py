@@ -4,7 +4,8 @@
     documents.jsonl   id, title, meta, text, findings, boxes: one document a line
     chunks.jsonl      enriched chunks: place, span, path, text and facts: one chunk a line
     graph.jsonl       links: source, relation, target and their evidence: one link a line; and which
-                      places are the same as those of the edition before ("same_as")
+                      places are the same as those of the edition before ("same_as"); where asked
+                      for, which chunks of other sections say nearly the same ("similar_to")
     queries.jsonl     where asked for: questions with the places that answer them, one a line
 
 Reading back takes the first four: questions are made from them again.
@@ -29,21 +30,27 @@ from pincite.core.same_places import places_of, same_places
 from pincite.core.settings import Settings
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.index.builder import IndexBuilder
+from pincite.retrieve.similar import Similar
 from pincite.store.files import explained
 from pincite.store.snapshot import Snapshot
 
 FILES = ("documents.jsonl", "chunks.jsonl", "graph.jsonl")
-SAME_AS = "same_as"
+SAME_AS, SIMILAR_TO = "same_as", "similar_to"
+# These follow from the documents and their vectors, and are not read back.
+DERIVED = (SAME_AS, SIMILAR_TO)
 # Who makes questions is evaluation's affair, a layer above: it is handed in.
 Ask = Callable[[Snapshot, Loaded], Iterable[dict[str, Any]]]
 _PLAIN = [f.name for f in fields(Chunk) if f.name not in ("id", "span", "text", "path")]
 
 
-def export_index(snapshot: Snapshot, folder: Path, *, ask: Ask | None = None) -> Iterator[str]:
+def export_index(
+    snapshot: Snapshot, folder: Path, *, ask: Ask | None = None, similar: Similar | None = None
+) -> Iterator[str]:
     """Write the index as plain files and yield each document's id when it is written.
 
     Args:
         ask: makes the questions of a document; without it no queries are written.
+        similar: finds what is near in meaning, which takes a search for each chunk.
     """
     with explained("write to", folder), ExitStack() as stack:
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,11 +69,9 @@ def export_index(snapshot: Snapshot, folder: Path, *, ask: Ask | None = None) ->
                 _line(documents, _document_record(loaded))
                 for chunk in loaded.chunks:
                     _line(chunks, _chunk_record(chunk, loaded.facts.get(chunk.id)))
-                for link in loaded.links:
-                    _line(graph, _link_record(link))
-                if before := earlier.get(loaded.document.id):
-                    for record in _same_as(snapshot, before, loaded):
-                        _line(graph, record)
+                before = earlier.get(loaded.document.id)
+                for record in _edges(snapshot, loaded, before, similar):
+                    _line(graph, record)
                 if ask and asked:
                     for record in ask(snapshot, loaded):
                         _line(asked, record)
@@ -132,6 +137,17 @@ def _link_record(link: Link) -> dict[str, Any]:
     }
 
 
+def _edges(
+    snapshot: Snapshot, loaded: Loaded, before: str | None, similar: Similar | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the edges that start in a document: its links, and those that follow from others."""
+    yield from map(_link_record, loaded.links)
+    if before is not None:
+        yield from _same_as(snapshot, before, loaded)
+    if similar is not None:
+        yield from _similar_to(snapshot, similar, loaded)
+
+
 def _same_as(snapshot: Snapshot, before: str, loaded: Loaded) -> Iterator[dict[str, Any]]:
     """Yield the edges from a document's places to the same ones of the edition before it.
 
@@ -143,6 +159,16 @@ def _same_as(snapshot: Snapshot, before: str, loaded: Loaded) -> Iterator[dict[s
         span = Span(loaded.document.id, place.chunk.span.start, place.chunk.own_end)
         link = Link(place.chunk.id, SAME_AS, was.key, span)
         yield {**_link_record(link), "target_document": before, "target_chunk": was.chunk.id}
+
+
+def _similar_to(snapshot: Snapshot, similar: Similar, loaded: Loaded) -> Iterator[dict[str, Any]]:
+    """Yield the edges from a document's chunks to those of other sections that are near."""
+    for chunk in loaded.chunks:
+        near = dict(similar.of([chunk.id])) if chunk.searched else {}
+        for other in snapshot.get(list(near)):
+            link = Link(chunk.id, SIMILAR_TO, other.locator, chunk.span)
+            target = {"target_document": other.span.doc_id, "target_chunk": other.id}
+            yield {**_link_record(link), **target, "cosine": round(near[other.id], 4)}
 
 
 def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded]:
@@ -163,7 +189,7 @@ def _loaded(documents: TextIO, chunks: TextIO, graph: TextIO) -> Iterator[Loaded
         yield Loaded(
             document,
             tuple(_chunk(each, document) for each in chunk_records),
-            tuple(_link(each) for each in links if each["relation"] != SAME_AS),
+            tuple(_link(each) for each in links if each["relation"] not in DERIVED),
             {
                 each["chunk_id"]: Facts.from_plain(each["facts"])
                 for each in chunk_records

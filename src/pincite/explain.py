@@ -40,6 +40,8 @@ def why_not(pipeline: Pipeline, index: OpenIndex, query: Query, place: Chunk, k:
     chunks = searched_in(index, place)
     if not chunks:
         return WhyNot(place, [], "index", "the place has no text of its own that is searched")
+    if not index.filters.keep(query.filters, [chunk.id for chunk in chunks]):
+        return WhyNot(chunks[0], [], "filters", "the filters leave it out")
     last, views = chunks[0], []
     for name, ranking, width in _stages(pipeline, query, k):
         ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking.ids, 1)}

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
 from pincite.core.settings import Settings, TokenSettings, load_settings
+from pincite.index import aliases
+from pincite.index.aliases import Aliases
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENTS = {
@@ -109,6 +111,18 @@ def test_other_names_are_searched_and_shown(index: Index) -> None:
     assert sum(hit.features.values()) == pytest.approx(hit.score)
     off = Index(index.opened, load_settings(overrides=["search.aliases=false"]))
     assert off.search("what raises the AR?").ranking.hits[0].features["aliases"] == 0
+
+
+def test_names_are_found_alike_from_memory_and_from_the_index(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = ("AR", "What is the Armour Rating?", "armour rating of a shield", "fireball", "die")
+    opened = index.opened
+    remembered = [Aliases(opened.snapshot, opened.analyzer).of(query) for query in queries]
+    monkeypatch.setattr(aliases, "MAX_REMEMBERED", 0)  # too many to remember
+    looked_up = [Aliases(opened.snapshot, opened.analyzer).of(query) for query in queries]
+    assert remembered == looked_up
+    assert remembered[0] == ["armour rating"]
 
 
 def test_a_profile_may_give_synonyms(tmp_path: Path) -> None:

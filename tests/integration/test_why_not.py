@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from pincite.api import Index
+from pincite.cli.main import app
 from pincite.core.settings import Settings
+from pincite.core.types import Filters
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -58,3 +62,18 @@ def test_parts_add_up_and_times_are_told(index: Index) -> None:
     for hit in result.ranking.hits:
         assert sum(hit.features.values()) == pytest.approx(hit.score, abs=1e-9)
         assert set(hit.raw) == {"lexical", "dense"}
+
+
+def test_filters_are_those_of_a_search(index: Index) -> None:
+    (way,) = index.why_not("inspect the tank", "2", 4, filters=Filters(path=("Pumps",)))
+    assert (way.lost_at, way.reason) == ("filters", "the filters leave it out")
+    (way,) = index.why_not("inspect the tank", "3", 1, filters=Filters(path=("Lids",)))
+    assert way.lost_at == "" and way.stages[-1].rank == 1  # nothing else may be found
+
+
+def test_the_command_takes_the_filters(index: Index) -> None:
+    command = ["why-not", "tank", "2", "-i", str(index.snapshot.folder), "--json"]
+    for options, lost in ([], None), (["--path", "Pumps"], "filters"), (["-d", "x*"], "filters"):
+        result = CliRunner().invoke(app, [*command, *options])
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["places"][0]["lost_at"] == lost

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,9 @@ from pincite.answer.matches import Matches
 from pincite.core.types import Chunk, Filters, Hit, Ranking
 from pincite.index.bm25 import Bm25
 from pincite.index.opened import OpenIndex
-from pincite.index.tokens import Analyzer
 
 SNIPPET_CHARS = 280
+CHARS_BEFORE = 40  # of a snippet, before the first of the query's words
 TABLE_ROWS = 3
 _LINE = re.compile(r"[^\n]+")
 
@@ -42,16 +41,11 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     """Return the hits of a ranking with their places and snippets."""
     weights = term_weights(ranking.query.text, index)
     chunks = index.snapshot.get(ranking.ids)
-    titles: dict[str, str] = {}
     cited: set[str] = set()
-    known: defaultdict[Analyzer, dict[str, tuple[str, ...]]] = defaultdict(dict)
     found = []
     for rank, (hit, chunk) in enumerate(zip(ranking.hits, chunks, strict=True), 1):
         doc_id = chunk.span.doc_id
-        if doc_id not in titles:
-            titles[doc_id] = index.snapshot.title(doc_id) or doc_id
-        analyzer = index.analyzer_of(doc_id)
-        matches = Matches(chunk.text, weights, analyzer, known[analyzer])
+        matches = Matches(chunk.text, weights, index.analyzer_of(doc_id))
         # A place that the query names is cited as named, not as a part of it.
         place = chunk
         if "place" not in hit.features:
@@ -60,7 +54,8 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
             place = chunk
         cited.add(place.id)
         snippet, marks = _snippet(place, chunk, matches)
-        found.append(Passage(rank, hit, chunk, place, titles[doc_id], snippet, marks))
+        title = index.title_of(doc_id) or doc_id
+        found.append(Passage(rank, hit, chunk, place, title, snippet, marks))
     return found
 
 
@@ -114,8 +109,7 @@ def _snippet(
         low = _below_heading(chunk.text, low, high)
     start = low
     if high - low > SNIPPET_CHARS:
-        starts = [low, *(max(low, match.start - 40) for match in matches.between(low, high))]
-        start = max(starts, key=lambda at: (matches.worth(at, min(high, at + SNIPPET_CHARS)), -at))
+        start = matches.best_start(low, high, SNIPPET_CHARS, CHARS_BEFORE)
     end = min(high, start + SNIPPET_CHARS)
     return _marked(chunk.text, [_whole_words(chunk.text, start, end, low, high)], matches)
 

@@ -15,16 +15,28 @@ FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.
 
 
 def export(
-    folder: FolderArgument, index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False
+    folder: FolderArgument,
+    with_similar: Annotated[
+        bool, typer.Option("--similar", help="Link chunks that say nearly the same, by vectors.")
+    ] = False,
+    index: IndexOption = DEFAULT_INDEX,
+    as_json: JsonOption = False,
 ) -> None:
     """Write documents, enriched chunks, the graph and made questions as JSON lines."""
     from pincite.evaluate.synthetic import records
     from pincite.exchange import export_index
-    from pincite.store.snapshot import Snapshot
+    from pincite.index.opened import OpenIndex
+    from pincite.retrieve.similar import Similar, model_of
 
-    with told(as_json=as_json, index=index), Snapshot.open(index) as snapshot:
-        written = export_index(snapshot, folder, ask=records)
-        _report(written, "written to", folder, as_json=as_json)
+    with told(as_json=as_json, index=index):
+        opened = OpenIndex.open(index)
+        model = model_of(opened)
+        if with_similar and not model:
+            raise ConfigError("the index has no vectors", hint="see: pincite ingest --help")
+        similar = Similar(opened, model) if with_similar else None
+        with opened.snapshot as snapshot:
+            written = export_index(snapshot, folder, ask=records, similar=similar)
+            _report(written, "written to", folder, as_json=as_json)
 
 
 def load(

@@ -7,6 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pincite.cli.filter_options import (
+    AccessOption,
+    AsOfFilter,
+    AudienceOption,
+    DocumentsOption,
+    KindOption,
+    PagesOption,
+    PathOption,
+    TagOption,
+    TraitOption,
+    filters_from,
+)
 from pincite.cli.options import (
     DEFAULT_INDEX,
     ConfigOption,
@@ -30,9 +42,15 @@ def why_not(
     query: Annotated[str, typer.Argument(help="What was asked.")],
     locator: Annotated[str, typer.Argument(help="The place that was expected.")],
     k: Annotated[int | None, typer.Option("-k", help="How many passages.", min=1)] = None,
-    document: Annotated[
-        str | None, typer.Option("--document", "-d", help="Only in this document.")
-    ] = None,
+    documents: DocumentsOption = None,
+    as_of: AsOfFilter = "",
+    kinds: KindOption = None,
+    tags: TagOption = None,
+    traits: TraitOption = None,
+    pages: PagesOption = "",
+    path: PathOption = None,
+    audience: AudienceOption = "",
+    access: AccessOption = None,
     index: IndexOption = DEFAULT_INDEX,
     config: ConfigOption = None,
     sets: SetOption = None,
@@ -43,8 +61,19 @@ def why_not(
 
     with told(as_json=as_json, index=index):
         settings = settings_from(config, sets)
+        filters = filters_from(
+            documents,
+            as_of=as_of,
+            kinds=kinds,
+            tags=tags,
+            traits=traits,
+            pages=pages,
+            path=path,
+            audience=audience,
+            access=access,
+        )
         with api.Index.open(index, settings) as opened:
-            found = opened.why_not(query, locator, k, document)
+            found = opened.why_not(query, locator, k, filters=filters)
     if as_json:
         print_json({"query": query, "places": [_as_json(each) for each in found]})
         return

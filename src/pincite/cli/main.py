@@ -22,9 +22,11 @@ from pincite.cli import (
     label,
     listing,
     removal,
+    replay,
     reproduce,
     search,
     show,
+    similar,
 )
 
 app = typer.Typer(
@@ -35,8 +37,10 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("replay")(replay.replay)
 app.command("why-not")(explain.why_not)
 app.command("show")(show.show)
+app.command("similar")(similar.similar)
 app.command("list")(listing.listing)
 app.command("remove")(removal.remove)
 app.command("cell")(cell.cell)

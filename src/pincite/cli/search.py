@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -87,6 +88,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every part of each score, and times.")
     ] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write the search to a file, for 'replay'.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the passages that answer a query and cite each one."""
@@ -118,6 +122,10 @@ def search(
             missing = opened.missing_places(query, used)
             empty = opened.explain_filters(used)
             beside = opened.companions(result, COMPANIONS)
+            if save is not None:
+                from pincite.replay import save as write
+
+                write(save, opened, result, settings.search.k if k is None else k)
     if as_json:
         print_json(_as_json(result, missing, empty, beside))
         return

@@ -12,7 +12,8 @@ _PREFIX = re.compile(
     r"(?=[\d(]|[A-Z]\b|[IVXLC]+\b))",
     re.IGNORECASE,
 )
-_GAPS = re.compile(r"\s+")
+# Letters that such a word starts with: most names have another, and are spared the look.
+_PREFIX_LETTERS = frozenset("§sSpPcCrRiIİı")
 _INNER_GAPS = re.compile(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()")
 # A document asks for the keys of its places again and again: for links, for names, for the index.
 _REMEMBERED = 8192
@@ -27,6 +28,9 @@ def locator_key(locator: str) -> str:
     """
     text = locator if locator.isascii() else unicodedata.normalize("NFKC", locator)
     text = text.strip().rstrip(".:;,")
-    text = _PREFIX.sub("", text)
-    text = _GAPS.sub(" ", text)
-    return _INNER_GAPS.sub(r"\1", text).casefold().strip()
+    if text[:1] in _PREFIX_LETTERS:
+        text = _PREFIX.sub("", text)
+    text = " ".join(text.split())
+    if "(" in text or ")" in text or ">" in text:
+        text = _INNER_GAPS.sub(r"\1", text)
+    return text.casefold().strip()

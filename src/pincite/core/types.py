@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 # "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
@@ -192,6 +193,10 @@ class Hit:
             raise ValueError(f"score of {self.chunk_id} must be finite, got {self.score}")
 
 
+# A ranking is made several times a search: these are quicker than functions of our own.
+_CHUNK_ID, _SCORE = attrgetter("chunk_id"), attrgetter("score")
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Hits of one query, best first: sorted by score, ties by chunk id, no chunk twice.
@@ -204,14 +209,15 @@ class Ranking:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        hits = tuple(sorted(self.hits, key=lambda hit: (-hit.score, hit.chunk_id)))
-        if len({hit.chunk_id for hit in hits}) != len(hits):
+        hits = sorted(self.hits, key=_CHUNK_ID)
+        hits.sort(key=_SCORE, reverse=True)  # stable: equal scores stay in the order of ids
+        if len(set(map(_CHUNK_ID, hits))) != len(hits):
             raise ValueError("a ranking holds each chunk once")
-        object.__setattr__(self, "hits", hits)
+        object.__setattr__(self, "hits", tuple(hits))
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(hit.chunk_id for hit in self.hits)
+        return tuple(map(_CHUNK_ID, self.hits))
 
     def top(self, k: int) -> Ranking:
         """Return the best ``k`` hits.
@@ -224,7 +230,7 @@ class Ranking:
     def lifted(self, stage: str, lifts: Iterable[float]) -> Ranking:
         """Return the hits with something added to each score, under the stage's name."""
         lifted = (
-            replace(hit, score=hit.score + lift, features={**hit.features, stage: lift})
+            Hit(hit.chunk_id, hit.score + lift, {**hit.features, stage: lift}, hit.raw)
             if lift
             else hit
             for hit, lift in zip(self.hits, lifts, strict=True)

@@ -80,19 +80,19 @@ def run(
         for collection in collections:
             fitted = [collection.fitted(settings) for settings in pipelines]
             with opened(collection.files, fitted) as indexes:
-                places = [_places(index, collection) for index in indexes]
+                places = [places_of(index, collection) for index in indexes]
                 for question in collection.questions:
                     asked = zip(indexes, places, strict=True) if question.gold else ()
-                    yield [_scored(*each, question, collection) for each in asked]
+                    yield [scored(*each, question, collection) for each in asked]
 
 
-def _places(index: Index, collection: Collection) -> dict[str, str]:
+def places_of(index: Index, collection: Collection) -> dict[str, str]:
     """Return the place of every chunk; to load the chunks of each ranking takes longer."""
     chunks = (chunk for name in index.documents() for chunk in index.snapshot.chunks(name))
     return {chunk.id: collection.place_of(chunk) for chunk in chunks}
 
 
-def _scored(
+def scored(
     index: Index, places: Mapping[str, str], question: Question, collection: Collection
 ) -> Scored:
     found = [places[chunk_id] for chunk_id in index.search_ranking(question.text, DEPTH).ids]

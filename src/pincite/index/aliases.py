@@ -1,7 +1,8 @@
 """Other names of what a query names, as the documents give them: "Armor Class (AC)".
 
-Nothing is collected beforehand: the words of the query are looked up among the names that
-enrichment found, in both directions, so the cost is that of a few look-ups by key.
+The words of the query are looked up among the names that enrichment found, in both directions, so
+the cost is that of a few look-ups by key. Which names there are is remembered, if they are not too
+many: most queries name nothing that has another name, and need no look-up.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from pincite.core.locators import locator_key
 from pincite.core.types import Link
@@ -22,8 +25,16 @@ MAX_PLACES = 200  # a name that more places have is no short form
 ALIAS = "alias_of"
 OTHER_RELATIONS = ("uses", "refers_to", "defines", "describes", "has_trait", "refers_outside")
 PER_NAME = 2
+MAX_REMEMBERED = 5_000  # links; to remember more would take longer than to look names up
 MAX_NAMES = 8
 _WORD = re.compile(r"\w+(?:['’&-]\w+)*")
+
+
+class _Known(NamedTuple):
+    """The names of one index that have others."""
+
+    aliases: frozenset[str]  # keys of other names
+    terms: frozenset[str]  # what they are other names of
 
 
 class Aliases:
@@ -46,19 +57,22 @@ class Aliases:
 
     def of(self, text: str) -> list[str]:
         """Return other names of what the text names, those that most places give first."""
+        if not self._has_any:
+            return []
         named = self._named(text)
         if not named:
             return []
-        said = set(self._analyzer.terms(text))
-        votes: dict[str, Counter[str]] = {name: Counter() for name in named}
+        votes: dict[str, Counter[str]] = {}
         for name, other in self._given(sorted(named)):
-            votes[name][other] += 1
+            votes.setdefault(name, Counter())[other] += 1
+        named = [name for name in named if name in votes or name in self._synonyms]
+        said = set(self._analyzer.terms(text)) if named else set()
         found = [
             other
             for name in named
             for other in [
                 *self._synonyms.get(name, ()),
-                *(each for each, _ in sorted(votes[name].items(), key=_by_votes)[:PER_NAME]),
+                *(o for o, _ in sorted(votes.get(name, {}).items(), key=_by_votes)[:PER_NAME]),
             ]
             if not said.issuperset(self._analyzer.terms(other))
         ]
@@ -79,6 +93,16 @@ class Aliases:
     def _given(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield each of the names with another that a document gives for it."""
         keys = {locator_key(name): name for name in names}
+        known = self._known
+        if known is None or not known.aliases.isdisjoint(keys):
+            yield from self._long_forms(keys)
+        terms = names if known is None else [name for name in names if name in known.terms]
+        for link in self._rows.links_to(terms, OTHER_RELATIONS):
+            if link.relation == ALIAS:
+                yield link.target, self._words(link)
+
+    def _long_forms(self, keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield names that are aliases, each with what it stands for at a place of the names."""
         counts = self._rows.name_counts(sorted(keys))
         few = sorted(key for key, count in counts.items() if count <= MAX_PLACES)
         places = {place.id for found in self._rows.named(few).values() for place in found}
@@ -87,9 +111,20 @@ class Aliases:
                 alias = locator_key(self._words(link))
                 if alias in keys:
                     yield keys[alias], link.target
-        for link in self._rows.links_to(names, OTHER_RELATIONS):
-            if link.relation == ALIAS:
-                yield link.target, self._words(link)
+
+    @cached_property
+    def _known(self) -> _Known | None:
+        """All names that have others; None if they are too many to remember."""
+        links = self._rows.links_with(ALIAS, MAX_REMEMBERED + 1)
+        if len(links) > MAX_REMEMBERED:
+            return None
+        aliases = frozenset(locator_key(self._words(link)) for link in links)
+        return _Known(aliases, frozenset(link.target for link in links))
+
+    @cached_property
+    def _has_any(self) -> bool:
+        known = self._known
+        return bool(self._synonyms) or known is None or bool(known.aliases)
 
     def _words(self, link: Link) -> str:
         return self._snapshot.text(link.span.doc_id)[link.span.start : link.span.end]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Literal
 
@@ -20,6 +20,7 @@ PLUS_DELTA = 1.0  # (Lv and Zhai 2011)
 DENSE_SHARE = 16
 # Memory for the dense arrays of frequent terms.
 KEPT_BYTES = 64_000_000
+REMEMBERED_IDFS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,15 @@ class Scorer:
         self.bm25 = bm25
         self._kept: dict[tuple[bool, int, int, float], Array] = {}
         self._kept_bytes = 0
+        self._idf = lru_cache(maxsize=REMEMBERED_IDFS)(self._find_idf)
         self._lock = Lock()
 
     def weights(self, terms: Sequence[Term]) -> list[float]:
         """Return what each term is worth: its idf, less if it is uncertain."""
-        return [term.weight * self.bm25.idf(term.df, self.index.size) for term in terms]
+        return [term.weight * self._idf(term.df) for term in terms]
+
+    def _find_idf(self, df: int) -> float:
+        return self.bm25.idf(df, self.index.size)
 
     def scores(self, terms: Sequence[Term], segment: int, *, pairs: bool = False) -> Array:
         """Return the BM25 score of every row of a segment.

@@ -14,6 +14,7 @@ from pincite.index.vocabulary import LONGEST, SHORTEST, Vocabulary
 # Looking a word up costs milliseconds; a page pasted as a query has many unknown ones.
 MAX_WORDS = 8
 REMEMBERED_WORDS = 1_000
+REMEMBERED_FREQUENCIES = 20_000
 
 
 class Corrections:
@@ -31,6 +32,7 @@ class Corrections:
         self._vocabulary = vocabulary
         self._everyday = everyday_words()
         self._nearest = lru_cache(maxsize=REMEMBERED_WORDS)(self._find)
+        self._frequency = lru_cache(maxsize=REMEMBERED_FREQUENCIES)(self._find_frequency)
 
     def of(self, text: str) -> dict[str, str]:
         """Return the unknown words of a query, as written, with what they are taken for."""
@@ -56,7 +58,7 @@ class Corrections:
         ]
         return min(near)[-1] if near else ""
 
-    def _frequency(self, word: str) -> int:
+    def _find_frequency(self, word: str) -> int:
         """Return in how many chunks a word is, whatever its language."""
         terms = self._index.resolve(self._analyzer.word(word)).terms
         return max((term.df for term in terms), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pincite.store.segment import Segment
 AUTO = "auto"
 # A segment's array with the language of each row.
 ROW_LANGUAGES = "languages"
+REMEMBERED_QUERIES = 16
 
 
 class Analyzers(dict[str, Analyzer]):
@@ -74,6 +75,8 @@ class QueryAnalyzer:
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = tuple(languages) or ("english",)
         self._analyzers = Analyzers()
+        # Several stages read one query, one after the other.
+        self._own = lru_cache(maxsize=REMEMBERED_QUERIES)(self._find_own)
 
     def of(self, language: str) -> Analyzer:
         """Return the analyzer of one language."""
@@ -112,7 +115,7 @@ class QueryAnalyzer:
         found = (term for name in self.languages for term in self._analyzers[name].word(word))
         return tuple(dict.fromkeys(found))
 
-    def _own(self, text: str) -> Analyzer:
+    def _find_own(self, text: str) -> Analyzer:
         if len(self.languages) == 1:
             return self._first
         return self._analyzers[query_language(text, self.languages)]

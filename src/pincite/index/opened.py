@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from pincite.core.errors import ConfigError
@@ -17,6 +17,8 @@ from pincite.index.tokens import Analyzer
 from pincite.index.vocabulary import Vocabulary
 from pincite.store.snapshot import Snapshot
 
+REMEMBERED_DOCUMENTS = 10_000
+
 
 class OpenIndex:
     """One generation with its searchable sides; shared by all pipelines and threads."""
@@ -27,6 +29,8 @@ class OpenIndex:
         self._language: str = snapshot.manifest.shape["tokens"]["language"]
         self.lexical = LexicalIndex(snapshot)
         self.filters = RowFilter(snapshot)
+        self._language_of = lru_cache(maxsize=REMEMBERED_DOCUMENTS)(self._find_language)
+        self.title_of = lru_cache(maxsize=REMEMBERED_DOCUMENTS)(snapshot.title)
 
     @cached_property
     def analyzer(self) -> QueryAnalyzer:
@@ -62,8 +66,11 @@ class OpenIndex:
         languages = self.analyzer.languages
         if len(languages) == 1:
             return self.analyzer.of(languages[0])
+        return self.analyzer.of(self._language_of(doc_id))
+
+    def _find_language(self, doc_id: str) -> str:
         meta = self.snapshot.meta(doc_id) or {}
-        return self.analyzer.of(meta.get("language", languages[0]))
+        return meta.get("language", self.analyzer.languages[0])
 
     @classmethod
     def open(cls, folder: Path) -> OpenIndex:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 import numpy as np
@@ -21,8 +22,10 @@ from pincite.core.errors import ConfigError
 from pincite.core.function_words import elisions, function_words
 from pincite.index.postings import Array, term_key
 
-# Queries share most of their words; this many are analysed once.
-REMEMBERED_WORDS = 20_000
+# Queries share most of their words, and so do the texts that they find; this many are analysed
+# once, which takes about 20 MB.
+REMEMBERED_WORDS = 50_000
+MAX_REMEMBERED_CHARS = 40
 
 # Signs mean something beside a number; alone they are layout, or mathematics.
 SIGNS = "$%€£§"
@@ -43,6 +46,7 @@ class Analyzer:
         self._stem = _stemmer(language)
         self._elisions = elisions(language)
         self._remembered: dict[str, tuple[str, ...]] = {}
+        self._written: dict[str, list[str]] = {}  # remembered words by their terms
 
     @cached_property
     def function_terms(self) -> frozenset[str]:
@@ -62,8 +66,9 @@ class Analyzer:
 
     def content_words(self, text: str) -> list[str]:
         """Return the words of a text, as written, that are more than function words."""
+        function_terms = self.function_terms
         return [
-            word for word in text.split() if not self.function_terms.issuperset(self.word(word))
+            word for word in text.split() if not function_terms.issuperset(self.remembered(word))
         ]
 
     def terms(self, text: str) -> list[str]:
@@ -72,16 +77,32 @@ class Analyzer:
         >>> Analyzer().terms("Conductors of Table 310.16 carry 12,345 A")
         ['conductor', 'of', 'tabl', '310.16', 'carri', '12345', 'a']
         """
-        remembered = self._remembered
         found: list[str] = []
         for word in text.split():
-            terms = remembered.get(word)
-            if terms is None:
-                terms = self.word(word)
-                if len(remembered) < REMEMBERED_WORDS:
-                    remembered[word] = terms
-            found += terms
+            found += self.remembered(word)
         return found
+
+    def remembered(self, word: str) -> tuple[str, ...]:
+        """Return the terms of one word, from memory if it was asked for before."""
+        terms = self._remembered.get(word)
+        if terms is None:
+            terms = self.word(word)
+            if len(self._remembered) < REMEMBERED_WORDS and len(word) <= MAX_REMEMBERED_CHARS:
+                for term in set(terms):
+                    self._written.setdefault(term, []).append(word)
+                self._remembered[word] = terms  # last: what is here is found by its terms
+        return terms
+
+    def with_terms(self, words: set[str], wanted: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
+        """Return those of the words that have a wanted term, each with these terms.
+
+        Few words of a text are wanted: they are looked up by their terms, not the other way round.
+        """
+        new = {word: self.remembered(word) for word in words.difference(self._remembered)}
+        old = (word for term in wanted for word in self._written.get(term, ()) if word in words)
+        new |= {word: self._remembered[word] for word in old}
+        chosen = {word: tuple(t for t in terms if t in wanted) for word, terms in new.items()}
+        return {word: terms for word, terms in chosen.items() if terms}
 
     def word(self, word: str) -> tuple[str, ...]:
         """Return the terms of one word.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from pincite.core.types import Query, Ranking
@@ -16,6 +18,7 @@ from pincite.store.array_files import Array
 RESCORED = 400
 # More than this are not chosen from the nearest lists: too few rows are looked at there.
 MOST_RESCORED = 2000
+REMEMBERED_QUESTIONS = 16
 
 
 class Dense:
@@ -28,15 +31,22 @@ class Dense:
         self.vectors = vectors
         self.encoder = encoder
         self.rows = rows
+        # Several stages may ask for one question.
+        self.encode = lru_cache(maxsize=REMEMBERED_QUESTIONS)(self._encode)
+
+    def _encode(self, text: str) -> Array:
+        """Return the vector of a question."""
+        vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
+        self.vectors.check(len(vector))
+        return vector.astype(np.float32)
 
     def begin(self, query: Query) -> DenseRun:
         """Encode the query."""
         if not any(character.isalnum() for character in query.text):
-            return DenseRun(self, None, [])  # no words, no meaning
-        prefix = self.encoder.spec.query_prefix
-        vector = self.encoder.encode_query(prefix + query.text)
-        self.vectors.check(len(vector))
-        return DenseRun(self, vector.astype(np.float32), self.rows.masks(query.filters))
+            return DenseRun(self.vectors, self.rows, None, [])  # no words, no meaning
+        vector = self.encode(query.text)
+        masks = self.rows.masks(query.filters)
+        return DenseRun(self.vectors, self.rows, vector, masks)
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         """Return the ``k`` chunks that are nearest in meaning."""
@@ -47,34 +57,42 @@ class Dense:
 class DenseRun:
     """One query's vector against all others."""
 
-    def __init__(self, owner: Dense, vector: Array | None, masks: list[Array | None]) -> None:
-        self.owner = owner
+    def __init__(
+        self, vectors: VectorIndex, rows: Rows, vector: Array | None, masks: list[Array | None]
+    ) -> None:
+        self.vectors = vectors
+        self.rows = rows
         self.vector = vector
         self.masks = masks
+        # Rows compared in full precision, in rising order, and what came out: asked for twice.
+        self._compared = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
-    def best(self, k: int) -> Array:
+    def best(self, k: int, pool: int = RESCORED) -> Array:
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
         if self.vector is None:
             return rows[0]
-        pool = max(RESCORED, 2 * k)
+        pool = max(pool, 2 * k)
         # Who asks for thousands gets them from all rows.
         looked_at = self.looked_at(pool) if pool <= MOST_RESCORED else {}
-        for number, offset in enumerate(self.owner.rows.offsets[:-1].tolist()):
+        for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
             found, near = looked_at[number] if number in looked_at else self._scanned(number, pool)
             rows.append(found + offset)
             scores.append(near)
-        candidates = self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
-        return self.owner.rows.best(candidates, self.parts(candidates)[:, 0], k)
+        found = self.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
+        candidates = np.sort(found)
+        exact = self._exact(candidates)
+        self._compared = (candidates, exact)
+        return self.rows.best(candidates, exact, k)
 
     def looked_at(self, pool: int) -> dict[int, tuple[Array, Array]]:
         """Return the rows near the question of segments that need not be scanned."""
         assert self.vector is not None
-        return self.owner.vectors.nearest(self.vector, self.masks, pool)
+        return self.vectors.nearest(self.vector, self.masks, pool)
 
     def _scanned(self, number: int, pool: int) -> tuple[Array, Array]:
         """Return the best rows of a segment and their scores, all of its vectors looked at."""
         assert self.vector is not None
-        near = self.owner.vectors.approximate(number, self.vector)
+        near = self.vectors.approximate(number, self.vector)
         mask = self.masks[number]
         if mask is not None:
             near[~mask] = NO_VECTOR
@@ -82,9 +100,20 @@ class DenseRun:
         return found, near[found]
 
     def parts(self, rows: Array) -> Array:
+        known, scores = self._compared
         found = np.full((len(rows), 1), NO_VECTOR)
+        at = np.searchsorted(known, rows)
+        at[at == len(known)] = 0
+        is_known = known[at] == rows if len(known) else np.zeros(len(rows), dtype=bool)
+        found[is_known, 0] = scores[at[is_known]]
+        found[~is_known, 0] = self._exact(rows[~is_known])
+        return found
+
+    def _exact(self, rows: Array) -> Array:
+        """Return the cosines of rows in full precision."""
+        found = np.full(len(rows), NO_VECTOR)
         if self.vector is None:
             return found
-        for number, (chosen, inner) in self.owner.rows.by_segment(rows):
-            found[chosen, 0] = self.owner.vectors.exact(number, inner, self.vector)
+        for number, (chosen, inner) in self.rows.by_segment(rows):
+            found[chosen] = self.vectors.exact(number, inner, self.vector)
         return found

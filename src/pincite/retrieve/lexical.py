@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -137,12 +138,23 @@ class LexicalRun:
             mask = masks[number]
             self.columns.append(columns)
             self.totals.append(total if mask is None else np.where(mask, total, 0.0))
-        depth = settings.window_depth if settings.window_weight else 0
-        self.near = self._by_columns(depth) if depth else np.zeros(0, dtype=np.int64)
-        self.windows = self._windows()
+        self.window_depth = settings.window_depth if settings.window_weight else 0
+
+    @cached_property
+    def near(self) -> Array:
+        """The rows that get a window score, in rising order."""
+        return np.sort(self._by_columns(self.window_depth)[: self.window_depth])
+
+    @cached_property
+    def windows(self) -> Array:
+        """The window part of the rows that are near the top."""
+        return self._windows()
 
     def best(self, k: int) -> Array:
-        found = self._by_columns(max(k, len(self.near)))
+        found = self._by_columns(max(k, self.window_depth))
+        if "near" not in self.__dict__:  # the first of these are the nearest: ask once for both
+            self.near = np.sort(found[: self.window_depth])
+        found = np.sort(found)
         return self.owner.rows.best(found, self.parts(found).sum(axis=1), k)
 
     def parts(self, rows: Array) -> Array:
@@ -174,13 +186,13 @@ class LexicalRun:
         return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     def _by_columns(self, k: int) -> Array:
-        """Return the best ``k`` rows by terms and pairs, in rising order."""
+        """Return the best ``k`` rows by terms and pairs, best first."""
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
         for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
             found = top_rows(total, k)
             rows.append(found + offset)
             scores.append(total[found])
-        return np.sort(self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k))
+        return self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k)
 
     def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
         """Return the parts of the score of every row of a segment, each by its own language."""
@@ -241,10 +253,10 @@ class LexicalRun:
 
 def hits_of(rows: Rows, found: Array, run: Run, names: tuple[str, ...]) -> list[Hit]:
     """Return rows as hits, with the parts of their scores as features."""
-    parts = run.parts(found)
+    ids, parts = rows.ids(found).astype(str).tolist(), run.parts(found).tolist()
     return [
-        Hit(chunk_id.decode(), sum(values), dict(zip(names, values, strict=True)))
-        for chunk_id, values in zip(rows.ids(found).tolist(), parts.tolist(), strict=True)
+        Hit(chunk_id, sum(values), dict(zip(names, values, strict=False)))
+        for chunk_id, values in zip(ids, parts, strict=True)
     ]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 from pincite.core.editions import years
 from pincite.core.types import Ranking
 from pincite.store.snapshot import Snapshot
+
+# Chunks whose sections are remembered: those that searches find are found again.
+REMEMBERED = 20_000
 
 
 class Spread:
@@ -24,24 +27,41 @@ class Spread:
         self.snapshot = snapshot
         self.penalty = penalty
         self._work = lru_cache(maxsize=10_000)(self._look_up)
+        self._known: dict[str, tuple[tuple[str, str], int]] = {}
 
     def rerank(self, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
         penalty = self.penalty * ranking.hits[0].score  # scales differ between pipelines
-        places = self.snapshot.places(ranking.ids)
+        places = self._sections(ranking.ids)
         order = sorted(
-            range(len(places)),
-            key=lambda i: (-ranking.hits[i].score, -self._work(places[i][0])[1], i),
+            (-hit.score, -year, i)
+            for i, (hit, (_, year)) in enumerate(zip(ranking.hits, places, strict=True))
         )
-        seen: Counter[tuple[str, str]] = Counter()
+        seen: dict[tuple[str, str], int] = {}
         lifts = [0.0] * len(places)
-        for i in order:
-            doc_id, locator = places[i]
-            section = (self._work(doc_id)[0], section_of(locator))
-            lifts[i] = 0.0 - penalty * seen[section]
-            seen[section] += 1
+        for _, _, i in order:
+            section = places[i][0]
+            before = seen.get(section, 0)
+            lifts[i] = 0.0 - penalty * before
+            seen[section] = before + 1
         return ranking.lifted(self.name, lifts)
+
+    def _sections(self, ids: Sequence[str]) -> list[tuple[tuple[str, str], int]]:
+        """Return the section and the edition's year of each chunk; what was asked before is known.
+
+        Threads may look the same up twice, which is harmless.
+        """
+        known = self._known
+        missing = [chunk_id for chunk_id in ids if chunk_id not in known]
+        if missing:
+            if len(known) > REMEMBERED:
+                missing, known = list(ids), {}
+            for chunk_id, place in zip(missing, self.snapshot.places(missing), strict=True):
+                work, year = self._work(place[0])
+                known[chunk_id] = ((work, section_of(place[1])), year)
+            self._known = known
+        return [known[chunk_id] for chunk_id in ids]
 
     def _look_up(self, doc_id: str) -> tuple[str, int]:
         """Return the work that a document is an edition of, and its year."""

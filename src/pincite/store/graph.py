@@ -140,6 +140,22 @@ class GraphRows:
         """Return the links that name one of these keys, but for the skipped relations."""
         return list(self._links("l.target", keys, skipped))
 
+    def links_with(self, relation: str, limit: int) -> list[Link]:
+        """Return at most so many links of one relation."""
+        sql = """SELECT c.id, l.target, d.id, l.start, l.end FROM links l
+            JOIN chunks c ON c.ordinal = l.source JOIN documents d ON d.number = c.document
+            WHERE l.relation IN (SELECT number FROM words WHERE text = ?)"""
+        found: list[Link] = []
+        for segment in self.segments:
+            # Links of dropped documents must not take the places of others.
+            rest = "" if segment.dropped else f" LIMIT {limit - len(found)}"
+            found += [
+                Link(source, relation, target, Span(doc_id, start, end))
+                for source, target, doc_id, start, end in segment.select(sql + rest, (relation,))
+                if doc_id not in segment.dropped
+            ]
+        return found[:limit]
+
     @cached_property
     def describes(self) -> bool:
         """Whether any chunk describes a thing: profiles of rulebooks know such, others do not."""

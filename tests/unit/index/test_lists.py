@@ -58,8 +58,8 @@ class Small:
         self.index = VectorIndex(snapshot, "m")
 
     def best(self, query: Array, k: int, masks: list[Array | None] | None = None) -> Array:
-        owner: Any = SimpleNamespace(vectors=self.index, rows=self.rows)
-        return DenseRun(owner, query, masks or [None] * len(self.vectors)).best(k)
+        every = masks or [None] * len(self.vectors)
+        return DenseRun(self.index, self.rows, query, every).best(k)
 
 
 @pytest.fixture(scope="module")
