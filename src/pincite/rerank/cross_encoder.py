@@ -1,0 +1,205 @@
+"""Cross-encoders run by onnxruntime: the one that ships with Pincite, and any in a folder.
+
+A cross-encoder reads question and passage together. One pair a call, spread over threads: no
+padding, and the score of a pair never depends on which others are scored with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import unicodedata
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.core.errors import ConfigError, ModelError
+from pincite.embed.folder import GRAPHS
+from pincite.rerank.calibration import Calibration
+from pincite.store.array_files import Array
+
+SHIPPED = "shipped"
+# Questions longer than this are cut: the passage needs the room.
+QUESTION_TOKENS = 96
+USUAL_TOKENS = 512
+# No token is longer on average.
+MOST_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a model's folder says of it."""
+
+    revision: str
+    max_tokens: int
+    calibration: Calibration
+
+
+class CrossEncoder:
+    """Scores pairs; any number of threads may share one."""
+
+    def __init__(
+        self,
+        name: str,
+        graph: Callable[[], bytes | str],
+        tokenizer: str,
+        facts: Facts,
+        threads: int,
+    ) -> None:
+        self.id = f"{name}@{facts.revision}"
+        self.name = name
+        self.facts = facts
+        self.threads = threads or os.cpu_count() or 1
+        self._graph = graph
+        self._tokenizer_text = tokenizer
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return for each text how probable it is that it answers the query."""
+        return [self.facts.calibration.probability(x) for x in self.logits(query, texts)]
+
+    def logits(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return what the model itself says of each text, on a scale of its own."""
+        question = self._ids(query)[:QUESTION_TOKENS]
+        pairs = [self._pair(question, text) for text in texts]
+        if len(pairs) < 2 or self.threads == 1:
+            return [self._logit(*pair) for pair in pairs]
+        with ThreadPoolExecutor(min(self.threads, len(pairs))) as pool:
+            return list(pool.map(lambda pair: self._logit(*pair), pairs))
+
+    def _logit(self, ids: Array, types: Array) -> float:
+        values = {"input_ids": ids, "token_type_ids": types, "attention_mask": np.ones_like(ids)}
+        found = self._session.run([self._output], {name: values[name] for name in self._inputs})
+        return float(found[0].reshape(-1)[-1])
+
+    def _pair(self, question: Sequence[int], text: str) -> tuple[Array, Array]:
+        start, end = self._marks
+        room = self.facts.max_tokens - len(question) - len(start) - 2 * len(end)
+        passage = self._ids(text)[:room]  # windows are shorter: nothing is cut in a search
+        first = [*start, *question, *end]
+        ids = np.array([[*first, *passage, *end]])
+        types = np.zeros_like(ids)
+        types[0, len(first) :] = 1
+        return ids, types
+
+    def _ids(self, text: str) -> list[int]:
+        # Half characters are replaced, which no tokeniser takes; forms of a letter are one letter.
+        whole = text[: MOST_CHARS * self.facts.max_tokens].encode("utf-8", "replace").decode()
+        normal = unicodedata.normalize("NFKC", whole)
+        ids: list[int] = self._tokenizer.encode(normal, add_special_tokens=False).ids
+        return ids
+
+    @cached_property
+    def _marks(self) -> tuple[list[int], list[int]]:
+        """Return what stands before the question and after each of the two texts."""
+        ids = self._tokenizer.encode("a").ids
+        inside = self._ids("a")
+        at = ids.index(inside[0]) if inside else 1
+        return ids[:at], ids[at + len(inside) :]
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_str(self._tokenizer_text)
+        except Exception as error:  # a plain Exception is what the library raises
+            raise self._broken(error) from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        try:
+            return onnxruntime.InferenceSession(
+                self._graph(), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime's own errors have no common base
+            raise self._broken(error) from error
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        names = [each.name for each in self._session.get_inputs()]
+        if unknown := set(names) - {"input_ids", "attention_mask", "token_type_ids"}:
+            raise self._broken(f"it wants {', '.join(sorted(unknown))}")
+        return names
+
+    @cached_property
+    def _output(self) -> str:
+        outputs = [each for each in self._session.get_outputs() if len(each.shape) <= 2]
+        if not outputs:
+            raise self._broken("it gives no score")
+        return str(outputs[0].name)
+
+    def _broken(self, reason: object) -> ModelError:
+        hint = "install Pincite again" if self.name == SHIPPED else "export the model again"
+        return ModelError(f"the cross-encoder {self.name} cannot be used: {reason}", hint=hint)
+
+
+def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
+    """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
+    if name == SHIPPED:
+        home = files("pincite.rerank").joinpath("minilm")
+        words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
+        graph = home.joinpath("model.onnx").read_bytes()
+        return _opened(name, home, lambda: graph, words.read_text(encoding="utf-8"), threads, graph)
+    folder = Path(name).expanduser()
+    found = next((folder / each for each in GRAPHS if (folder / each).is_file()), None)
+    if found is None or not (folder / "tokenizer.json").is_file():
+        raise ConfigError(
+            f"no cross-encoder in {name!r}",
+            hint='it is "shipped", or a folder with model.onnx and tokenizer.json; '
+            "or set rerank.url to a service",
+        )
+    tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    # By name: weights may stand in files beside it.
+    return _opened(folder.name, folder, lambda: str(found), tokenizer, threads, found.read_bytes())
+
+
+def _opened(
+    name: str,
+    home: Traversable,
+    graph: Callable[[], bytes | str],
+    tokenizer: str,
+    threads: int,
+    data: bytes,
+) -> CrossEncoder:
+    values = _values(home, name)
+    revision = hashlib.sha256(data).hexdigest()
+    expected = values.get("sha256", {}).get("model.onnx", revision)
+    if expected != revision:
+        raise ModelError(
+            f"the cross-encoder {name} is damaged: its weights are not those of model.json",
+            hint="install Pincite again" if name == SHIPPED else "export the model again",
+        )
+    limit = values.get("max_tokens", USUAL_TOKENS)
+    calibration = Calibration.from_plain(values.get("calibration"))
+    facts = Facts(revision[:12], int(limit), calibration)
+    return CrossEncoder(name, graph, tokenizer, facts, threads)
+
+
+def _values(home: Traversable, name: str) -> dict[str, Any]:
+    """Return what model.json says; a folder of somebody else's has none."""
+    file = home.joinpath("model.json")
+    if not file.is_file():
+        return {}
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        return values if isinstance(values, dict) else {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(
+            f"model.json of the cross-encoder {name} cannot be read: {error}",
+            hint="export the model again",
+        ) from error

@@ -1,0 +1,1 @@
+"""Training of models; needs the extra ``train`` (torch, onnx), nothing else in Pincite does."""
