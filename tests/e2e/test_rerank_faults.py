@@ -187,13 +187,13 @@ with Index.open({str(index.snapshot.folder)!r}, settings, Hangs()) as index:
 def test_a_hanging_model_is_left_alone_and_comes_back(index: Index) -> None:
     """One after the other, each waits out its budget until the breaker opens; then none waits."""
     scorer = Faulty("hangs")
-    own = reranking(index, scorer, breaker_failures=2, breaker_seconds=2.0)
+    own = reranking(index, scorer, breaker_failures=2, breaker_seconds=6.0)
     seconds = []
     for number in range(4):
         started = time.monotonic()
-        result = own.search(f"{QUESTIONS[0]} {number}x", budget_ms=400)
+        result = own.search(f"{QUESTIONS[0]} {number}x", budget_ms=2000)
         seconds.append(time.monotonic() - started)
         assert result.passages and result.ranking.notes
-    assert min(seconds[:2]) > 0.3 and max(seconds[2:]) < 0.3
+    assert min(seconds[:2]) > 1.5 and max(seconds[2:]) < 1.5
     scorer.healed.set()
     recovered(own)
