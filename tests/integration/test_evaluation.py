@@ -111,6 +111,16 @@ def test_words_cells_and_strays_are_measured(index: Index) -> None:
     assert (figures["hit@1"]["value"], figures["cell@3"]["value"]) == (1.0, 0.0)
 
 
+def test_similarity_is_of_the_nearest_hit(index: Index) -> None:
+    measures = parse_all(["Similarity@1", "Similarity@5"])
+    answer = "A rod is driven to a depth of 2.4 m into moist earth."
+    run = asked([index], [replace(QUESTIONS[0], answer=answer), QUESTIONS[1]], measures=measures)
+    first, second = (each.taken for each in run.parts[0].answers)
+    assert 0.6 < first["Similarity@1"] <= first["Similarity@5"] <= 1.0 + 1e-6 and not second
+    figures = summarise(run, measures)["pipelines"][0]["figures"]
+    assert figures["Similarity@1"]["n"] == 1
+
+
 class Fixed:
     """A stage that answers from a list."""
 

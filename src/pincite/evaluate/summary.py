@@ -95,6 +95,8 @@ def _applies(run: Run, measure: Measure) -> list[bool]:
     asked = [run.asked[at] for at in run.judged]
     if measure.name == "cell":
         return [each.has_cell for each in asked]
+    if measure.name == "Similarity":
+        return [each.has_answer for each in asked]
     if measure.is_of_text:
         return [each.has_evidence for each in asked]
     return [True] * len(asked)
