@@ -133,12 +133,13 @@ def _answer(
 ) -> tuple[Answer, list[Chunk]]:
     text = gold.question.text
     start = time.perf_counter()
-    steps, stages = index.steps(text, how.depth)
+    # As deep as with re-rankers: what lies below is "order", whether there is one or not.
+    steps, stages = index.steps(text, max(how.depth, index.pipeline.depth))
     seconds = time.perf_counter() - start
     ranking = steps[-1].ranking.top(how.depth)
     chunks = index.snapshot.get(ranking.ids)
     answering = {chunk.id: met for chunk in chunks if (met := gold.met_by(chunk))}
-    for step in steps[:-1]:  # a stage may have had a place that is not searched and was dropped
+    for step in steps:  # what a stage dropped, or put below the hits that are kept
         answering |= {i: gold.chunks[i] for i in step.ranking.ids if i in gold.chunks}
     seen = losses.ranks(steps, answering)
     cells = _cells(index, ranking, gold, how.k) if asked.has_cell else set()

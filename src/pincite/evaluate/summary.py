@@ -251,7 +251,8 @@ def _compared(run: Run, measure: Measure, old: Grades, new: Grades) -> Compariso
     if sign > 0:
         return found
     low, high = found.interval
-    return replace(found, difference=-found.difference, interval=(-high, -low))
+    # 0.0 - x is never the -0.0 that would be printed as a loss.
+    return replace(found, difference=0.0 - found.difference, interval=(0.0 - high, 0.0 - low))
 
 
 def _adjusted(found: Sequence[tuple[str, Measure, Comparison]]) -> list[dict[str, Any]]:
