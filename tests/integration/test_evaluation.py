@@ -65,9 +65,10 @@ def asked(
     questions: Sequence[Question] = QUESTIONS,
     *,
     k: int = 3,
+    depth: int = 20,
     measures: Sequence[Measure] = MEASURES,
 ) -> Run:
-    rows = list(ask(indexes, questions, Asking(20, k, measures)))
+    rows = list(ask(indexes, questions, Asking(depth, k, measures)))
     parts = tuple(
         Part(f"p{at}", "s", tuple(answers[at] for _, answers in rows)) for at in range(len(indexes))
     )
@@ -111,6 +112,16 @@ def test_words_cells_and_strays_are_measured(index: Index) -> None:
     assert (figures["hit@1"]["value"], figures["cell@3"]["value"]) == (1.0, 0.0)
 
 
+def test_similarity_is_of_the_nearest_hit(index: Index) -> None:
+    measures = parse_all(["Similarity@1", "Similarity@5"])
+    answer = "A rod is driven to a depth of 2.4 m into moist earth."
+    run = asked([index], [replace(QUESTIONS[0], answer=answer), QUESTIONS[1]], measures=measures)
+    first, second = (each.taken for each in run.parts[0].answers)
+    assert 0.6 < first["Similarity@1"] <= first["Similarity@5"] <= 1.0 + 1e-6 and not second
+    figures = summarise(run, measures)["pipelines"][0]["figures"]
+    assert figures["Similarity@1"]["n"] == 1
+
+
 class Fixed:
     """A stage that answers from a list."""
 
@@ -135,7 +146,7 @@ def test_the_cause_of_a_loss_is_the_stage_that_lost_it(index: Index) -> None:
     cases = {
         "": Pipeline(Fixed("r", first)),
         "first stage": Pipeline(Fixed("r", never)),
-        "order": Pipeline(Fixed("r", late)),
+        "order": Pipeline(Fixed("r", late)),  # also below the hits that are kept: see depth
         "fusion": Pipeline(Fixed("r", late, Fixed("a", first), Fixed("b", never))),
         "diversity": Pipeline(Fixed("r", first), [Fixed("diversity", late)]),
         "threshold": Pipeline(
@@ -144,7 +155,7 @@ def test_the_cause_of_a_loss_is_the_stage_that_lost_it(index: Index) -> None:
     }
     for lost, pipeline in cases.items():
         index.pipeline = pipeline
-        run = asked([index], QUESTIONS[:1], k=2)
+        run = asked([index], QUESTIONS[:1], k=2, depth=2)
         assert run.parts[0].answers[0].lost == lost, lost
         assert sum(summarise(run, MEASURES)["pipelines"][0]["losses"].values()) == bool(lost)
 

@@ -122,14 +122,19 @@ def _open(
 ) -> dict[str, Index]:
     """Return an index for each pipeline, and for the first one without each of the stages."""
     from pincite.api import Index
+    from pincite.embed.models import spec_of
     from pincite.evaluate.harness import without as leaving_out
-    from pincite.evaluate.indexes import check_pipelines
+    from pincite.evaluate.indexes import WORDS_ALONE, check_pipelines
     from pincite.index.opened import OpenIndex
 
     check_pipelines(list(pipelines.values()))
     opened = OpenIndex.open(folder)
     stack.callback(opened.snapshot.close)
     indexes = {name: Index(opened, settings) for name, settings in pipelines.items()}
+    for name, settings in pipelines.items():
+        spec = spec_of(settings.embedding)
+        if settings.search.pipeline != WORDS_ALONE and not (spec and opened.has_vectors(spec.id)):
+            err.print(f"{name}: the index has no vectors for it, so words alone are searched")
     first, settings = next(iter(pipelines.items()))
     for stage in dict.fromkeys(without):
         indexes[f"{first} without {stage}"] = leaving_out(opened, settings, stage)

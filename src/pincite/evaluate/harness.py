@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +14,9 @@ from pincite.core.types import Chunk, Ranking
 from pincite.evaluate import losses
 from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.evaluate.judgements.questions import Question
-from pincite.evaluate.lcs import Words, lcs_score
 from pincite.evaluate.measures import Measure
 from pincite.evaluate.runs import Answer, Asked, Found, State
+from pincite.evaluate.word_measures import WordMeasures
 from pincite.index.opened import OpenIndex
 from pincite.retrieve.neighbours import Neighbours
 
@@ -71,8 +70,7 @@ def ask(
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
     corpus = Corpus(indexes[0].snapshot)
     neighbours = Neighbours(indexes[0].snapshot)
-    words = Words()
-    floors = _Floor(corpus, words)
+    words = WordMeasures(how.measures, corpus, indexes[0].settings.embedding)
     golds = [corpus.gold(question) for question in questions]
     group_of = _grouping(golds)
     for gold in golds:
@@ -82,10 +80,8 @@ def ask(
         answers = []
         for index in indexes:
             answer, chunks = _answer(index, gold, near, how, asked)
-            if evidence:
-                taken = _taken(how.measures, words, evidence, answer, chunks, floors, gold)
-                answer = replace(answer, taken=taken)
-            answers.append(answer)
+            taken = words.taken(gold, evidence, answer.hits, chunks)
+            answers.append(replace(answer, taken=taken))
         yield asked, answers
 
 
@@ -128,6 +124,7 @@ def _asked(gold: Gold, group: str, evidence: str, corpus: Corpus) -> Asked:
         dict(question.labels),
         bool(_cell_spans(gold, corpus)),
         bool(evidence),
+        bool(question.answer),
     )
 
 
@@ -136,12 +133,13 @@ def _answer(
 ) -> tuple[Answer, list[Chunk]]:
     text = gold.question.text
     start = time.perf_counter()
-    steps, stages = index.steps(text, how.depth)
+    # As deep as with re-rankers: what lies below is "order", whether there is one or not.
+    steps, stages = index.steps(text, max(how.depth, index.pipeline.depth))
     seconds = time.perf_counter() - start
     ranking = steps[-1].ranking.top(how.depth)
     chunks = index.snapshot.get(ranking.ids)
     answering = {chunk.id: met for chunk in chunks if (met := gold.met_by(chunk))}
-    for step in steps[:-1]:  # a stage may have had a place that is not searched and was dropped
+    for step in steps:  # what a stage dropped, or put below the hits that are kept
         answering |= {i: gold.chunks[i] for i in step.ranking.ids if i in gold.chunks}
     seen = losses.ranks(steps, answering)
     cells = _cells(index, ranking, gold, how.k) if asked.has_cell else set()
@@ -218,50 +216,3 @@ def _evidence(gold: Gold, corpus: Corpus) -> str:
     if sum(map(len, spans)) > MOST_EVIDENCE_CHARS:
         return ""
     return "\n".join(corpus.snapshot.text(s.doc_id)[s.start : s.end] for s in spans)
-
-
-def _taken(
-    measures: Sequence[Measure],
-    words: Words,
-    evidence: str,
-    answer: Answer,
-    chunks: Sequence[Chunk],
-    floors: _Floor,
-    gold: Gold,
-) -> dict[str, float]:
-    taken = {}
-    sought = words.of(evidence)
-    for measure in measures:
-        if not measure.is_of_text:
-            continue
-        depth = measure.depth or 1
-        if measure.variant == "floor":
-            taken[str(measure)] = floors.value(sought, depth, gold)
-            continue
-        pairs = zip(chunks[:depth], answer.hits[:depth], strict=True)
-        kept = [chunk.text for chunk, hit in pairs if measure.variant == "loose" or hit.meets]
-        taken[str(measure)] = lcs_score(sought, words.of("\n".join(kept)))
-    return taken
-
-
-class _Floor:
-    """The LCS that text drawn at random gets: what a long chunk earns without any search."""
-
-    def __init__(self, corpus: Corpus, words: Words) -> None:
-        self.corpus = corpus
-        self.words = words
-        self.documents = corpus.snapshot.documents()
-
-    def value(self, sought: Sequence[int], depth: int, gold: Gold) -> float:
-        """Return the score of ``depth`` chunks that do not answer, the same ones every time."""
-        chance = random.Random(gold.question.id)
-        texts: list[str] = []
-        for _ in range(20 * depth):
-            document = chance.choice(self.documents)
-            searched = [chunk for chunk in self.corpus.chunks(document) if chunk.searched]
-            chunk = chance.choice(searched) if searched else None
-            if chunk is not None and chunk.id not in gold.chunks:
-                texts.append(chunk.text)
-            if len(texts) == depth:
-                break
-        return lcs_score(sought, self.words.of("\n".join(texts)))

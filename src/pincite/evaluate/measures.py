@@ -190,8 +190,11 @@ MEASURES: dict[str, tuple[bool, tuple[str, ...]]] = {
     # Of the evidence, in order, how much is in the hits: only of those that lie in the gold, of
     # all ("loose"), or of as many drawn at random ("floor").
     "LCS": (True, ("loose", "floor")),
+    # The cosine of the reference answer and the nearest hit: a diagnosis. What sounds like the
+    # answer need not be it.
+    "Similarity": (True, ()),
 }
-OF_TEXT = {"LCS"}
+OF_TEXT = {"LCS", "Similarity"}
 _FORMULAS: dict[str, Callable[[Grades, Measure], Array]] = {
     "nDCG": _ndcg,
     "Recall": _recall,

@@ -31,6 +31,7 @@ class Asked:
     labels: Mapping[str, str] = field(default_factory=dict)
     has_cell: bool = False
     has_evidence: bool = False
+    has_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

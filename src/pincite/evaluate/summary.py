@@ -95,6 +95,8 @@ def _applies(run: Run, measure: Measure) -> list[bool]:
     asked = [run.asked[at] for at in run.judged]
     if measure.name == "cell":
         return [each.has_cell for each in asked]
+    if measure.name == "Similarity":
+        return [each.has_answer for each in asked]
     if measure.is_of_text:
         return [each.has_evidence for each in asked]
     return [True] * len(asked)
@@ -249,7 +251,8 @@ def _compared(run: Run, measure: Measure, old: Grades, new: Grades) -> Compariso
     if sign > 0:
         return found
     low, high = found.interval
-    return replace(found, difference=-found.difference, interval=(-high, -low))
+    # 0.0 - x is never the -0.0 that would be printed as a loss.
+    return replace(found, difference=0.0 - found.difference, interval=(0.0 - high, 0.0 - low))
 
 
 def _adjusted(found: Sequence[tuple[str, Measure, Comparison]]) -> list[dict[str, Any]]:

@@ -160,7 +160,7 @@ def _svg(content: str, width: float, height: float, label: str, kind: str = "cha
 def _nice(value: float) -> float:
     """Return the next round number.
 
-    >>> _nice(37.0), _nice(0.8)
+    >>> _nice(37.0), _nice(0.9)
     (40.0, 1.0)
     """
     size = 10 ** math.floor(math.log10(value)) if value > 0 else 1.0

@@ -30,6 +30,10 @@ def says(values: dict[str, Any], headline: str) -> str:
         if row["measure"] != headline:
             continue
         low, high = row["interval"]
+        if not row["wins"] and not row["losses"]:
+            pair = f"<b>{escape(row['pipeline'])}</b> and {escape(row['to'])}"
+            lines.append(f"{pair} get the same for every question.")
+            continue
         what = (
             "does not differ significantly from"
             if row["verdict"] == "no significant difference"
