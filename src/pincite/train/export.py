@@ -43,14 +43,14 @@ def build(weights: Mapping[str, Array]) -> Any:
     weight = graph.add("Exp", graph.add("Clip", gate, low, high))
     total = graph.add("ReduceSum", weight, first, keepdims=0)
     weighed = graph.add("ReduceSum", graph.add("Mul", weight, best), first, keepdims=0)
-    late = graph.add("Mul", graph.add("Div", weighed, total), graph.weight("scale"))
+    late = graph.add("Mul", graph.add("Div", weighed, total), graph.weight("match.scale"))
     zero = graph.constant("zero", np.array([0]))
     start = graph.add("Squeeze", graph.add("Slice", value, zero, one, first), first)
     mean = graph.add("ReduceMean", passage, first, keepdims=0)
     both = graph.add("Concat", start, mean, axis=1)
     deep = graph.linear(graph.add("Tanh", graph.linear(both, "dense")), "out")
     deep = graph.add("Squeeze", deep, first)
-    graph.add("Add", graph.add("Add", late, deep), graph.weight("bias"), output="logits")
+    graph.add("Add", graph.add("Add", late, deep), graph.weight("match.bias"), output="logits")
     assert weights["dense.weight"].shape == (WIDTH, 2 * WIDTH)
     return graph.model(
         "pincite-cross-encoder", ["input_ids", "token_type_ids"], {"logits": ["texts"]}

@@ -33,6 +33,9 @@ class Graph:
 
     def constant(self, name: str, value: Any) -> str:
         array = np.ascontiguousarray(value)
+        known = self.constants.get(name)
+        if known is not None and not np.array_equal(self.onnx.numpy_helper.to_array(known), array):
+            raise ValueError(f"two constants are called {name}")
         self.constants[name] = self.onnx.numpy_helper.from_array(array, name)
         return name
 
