@@ -63,8 +63,8 @@ class Asked:
 
 def run(data: Path, questions: Path, pipelines: Sequence[Settings]) -> Iterator[list[Scored]]:
     """Yield for each question the first stage's result and that of each kind of ranker."""
-    asked, missing = _asked(data, questions, partial(_by_features, pipelines[0]), pipelines[0])
-    examples = _examples(asked, K)
+    asked, missing = asked_with_features(data, questions, pipelines[0])
+    examples = joined_examples(asked, K)
     folds = folds_by_group(examples.groups, FOLDS)
     learned = [out_of_fold(examples, partial(scorer_of, k, NAMES), folds) for k in KINDS]
     yield from _rows(asked, examples, learned)
@@ -76,7 +76,7 @@ def run_published(
 ) -> Iterator[list[Scored]]:
     """Yield for each question: set-BM25, the published forest with its leak, and without."""
     asked, missing = _asked(data, questions, _by_plain_words, pipelines[0])
-    examples = _examples(asked, PUBLISHED_K)
+    examples = joined_examples(asked, PUBLISHED_K)
     names = (*OF_WORDS, "bm25_rank", "rank_confidence_ratio")
     fit = partial(scorer_of, "forest", names)
     lines = np.random.default_rng(SEED).random(len(examples.table)) < TRAINED_SHARE
@@ -109,7 +109,13 @@ def _rows(
         ]
 
 
-def _examples(asked: Sequence[Asked], k: int) -> Examples:
+def asked_with_features(data: Path, questions: Path, settings: Settings) -> tuple[list[Asked], int]:
+    """Return all questions with the pipeline's candidates, and how many have no document."""
+    return _asked(data, questions, _by_features, settings)
+
+
+def joined_examples(asked: Sequence[Asked], k: int) -> Examples:
+    """Return what models learn from; questions about one document are one group."""
     return Examples(
         table=np.concatenate([each.table for each in asked]),
         grades=np.concatenate([each.grades for each in asked]),
@@ -141,9 +147,7 @@ def _asked(
     return found, missing
 
 
-def _by_features(
-    settings: Settings, index: Index, questions: Sequence[Question]
-) -> Iterator[Asked]:
+def _by_features(index: Index, questions: Sequence[Question]) -> Iterator[Asked]:
     """Yield the candidates of the pipeline with all features; graded by page."""
     features = Features(index.opened)
     for question in questions:

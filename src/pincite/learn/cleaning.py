@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pincite.core.errors import ConfigError
+
 REQUIRED = ("questions", "answers", "doc_name", "evidence_context")
 # Scripts by the first words of their characters' Unicode names.
 SCRIPTS: Mapping[str, tuple[str, ...]] = {
@@ -94,6 +96,15 @@ RULES = (
     "special_characters",
     "no_document",
 )
+
+
+def check_scripts(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of scripts to keep; ConfigError for one that is not known."""
+    kept = tuple(name.lower() for name in names)
+    for name in kept:
+        if name != "all" and name not in SCRIPTS:
+            raise ConfigError(f"no script {name!r}", hint=f"known: all, {', '.join(SCRIPTS)}")
+    return kept
 
 
 def _has_value(value: object) -> bool:

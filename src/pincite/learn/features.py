@@ -33,8 +33,10 @@ WINDOW_K1 = 0.2
 # What stages before have written on a hit, each on its own scale; 0 where one did not run.
 PARTS = {"bm25_terms": "terms", "bm25_pairs": "pairs", "bm25_window": "window"}
 SCORES = {"late_score": "late", "cross_score": "cross"}
+# Whether the query names it, and its score before this stage / the best one.
+NAMED = {"named_place": "place", "named_entity": "entities"}
 OF_DOCUMENT = ("document_bm25", "document_bm25_share", "document_coverage")
-OURS = ("bm25", *PARTS, *WINDOWS, *OF_DOCUMENT, *OF_POOL, *OF_TEXT, *SCORES)
+OURS = ("bm25", *PARTS, "stage_share", *NAMED, *WINDOWS, *OF_DOCUMENT, *OF_POOL, *OF_TEXT, *SCORES)
 NAMES = (*PUBLISHED, *OURS)
 _SPLIT_NAME = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
@@ -157,9 +159,7 @@ class Features:
         matches = self._matches(words, asked, rows)
         heading, document = self._headings(asked, chunks)
         is_number = np.array([any(map(str.isdigit, word)) for word in asked.words], dtype=float)
-        numbers = {word: number for number, word in enumerate(asked.words)}
-        terms = self.index.analyzer_of(chunks[0].span.doc_id).terms  # one language, one analyzer
-        texts = Texts(chunks, matches, is_number, heading, document, numbers, terms)
+        texts = Texts(chunks, matches, is_number, heading, document)
         found = [(name, feature(matches)) for name, feature in OF_WORDS.items()]
         found += [(name, feature(texts)) for name, feature in OF_TEXT.items()]
         found += [(name, self._window(asked, matches, rows, w)) for name, w in WINDOWS.items()]
@@ -243,6 +243,10 @@ def _stage_scores(hits: Sequence[Hit]) -> Mapping[str, Array]:
     table = {"bm25": totals}
     for name, part in PARTS.items():
         table[name] = scale * np.array([hit.features.get(part, 0.0) for hit in hits])
+    best = hits[0].score
+    table["stage_share"] = np.array([hit.score / best if best > 0 else 0.0 for hit in hits])
+    for name, stage in NAMED.items():
+        table[name] = np.array([float(hit.features.get(stage, 0.0) > 0) for hit in hits])
     for name, stage in SCORES.items():
         table[name] = np.array([hit.raw.get(stage, 0.0) for hit in hits])
     return table

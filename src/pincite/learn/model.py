@@ -27,16 +27,17 @@ VERSION = 1
 MAX_BYTES = 256_000_000
 MAX_FEATURES = 10_000
 MAX_K = 10_000
+PLAIN = ("plain",)
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A weighted sum of features, and of how far each is below the best candidate's."""
+    """A weighted sum."""
 
-    weights: Array  # first those of the features, then those of the relative ones
+    weights: Array
 
     def scores(self, table: Array) -> Array:
-        return np.asarray(np.hstack([table, relative(table)]) @ self.weights)
+        return np.asarray(table @ self.weights)
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Model:
     features: tuple[str, ...]
     k: int
     scorer: Trees | Linear
+    # What the scorer reads: the features, how far each is below the best candidate's, or both.
+    inputs: tuple[str, ...] = PLAIN
     # Probability = 1 / (1 + exp(-(slope * score + offset))), from out-of-fold scores.
     slope: float = 1.0
     offset: float = 0.0
@@ -61,11 +64,20 @@ class Model:
                 hint="train the model again with this version",
             )
         columns = [list(names).index(name) for name in self.features]
-        return self.scorer.scores(table[:, columns])
+        return self.scores_of(table[:, columns])
+
+    def scores_of(self, table: Array) -> Array:
+        """Return a score for each candidate of one question; the columns are the features."""
+        return self.scorer.scores(prepared(table, self.inputs))
 
     def probabilities(self, scores: Array) -> Array:
         """Return how probable it is that each candidate answers; rises with the score."""
         return np.asarray(1 / (1 + np.exp(-np.clip(self.slope * scores + self.offset, -35, 35))))
+
+
+def prepared(table: Array, inputs: Sequence[str]) -> Array:
+    """Return what a scorer reads of the candidates of one question."""
+    return np.hstack([table if name == "plain" else relative(table) for name in inputs])
 
 
 def relative(table: Array) -> Array:
@@ -91,6 +103,7 @@ def save_model(model: Model, file: Path) -> None:
         "slope": model.slope,
         "offset": model.offset,
         "single": single,
+        "inputs": list(model.inputs),
         "about": dict(model.about),
         "arrays": {
             name: base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
@@ -98,7 +111,12 @@ def save_model(model: Model, file: Path) -> None:
         },
     }
     whole = {"sha256": _digest(body), **body}
-    file.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+    try:
+        file.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise ModelError(
+            f"{file} cannot be written: {error.strerror}", hint="name another file with --out"
+        ) from error
 
 
 def load_model(file: Path) -> Model:
@@ -134,24 +152,29 @@ def _model(whole: Mapping[str, Any]) -> Model:
         raise ValueError("k, slope or offset is out of range")
     if not isinstance(whole["about"], dict) or numbers[0] <= 0:
         raise ValueError("about or slope is not what it should be")
+    inputs = tuple(whole["inputs"])
+    if not inputs or not {"plain", "relative"}.issuperset(inputs) or len(inputs) > 2:
+        raise ValueError("inputs are unknown")
+    columns = len(features) * len(inputs)
     return Model(
         kind=str(whole["kind"]),
         features=features,
         k=k,
-        scorer=_scorer(whole["arrays"], len(features), single=bool(whole["single"])),
+        scorer=_scorer(whole["arrays"], columns, single=bool(whole["single"])),
+        inputs=inputs,
         slope=numbers[0],
         offset=numbers[1],
         about=whole["about"],
     )
 
 
-def _scorer(packed: Mapping[str, str], features: int, *, single: bool) -> Trees | Linear:
+def _scorer(packed: Mapping[str, str], columns: int, *, single: bool) -> Trees | Linear:
     if set(packed) == set(COLUMNS):
         arrays = {name: _unpacked(packed[name], kind) for name, kind in COLUMNS.items()}
-        return trees_from(arrays, features=features, single=single)
+        return trees_from(arrays, features=columns, single=single)
     weights = _unpacked(packed["weights"], np.dtype("<f8"))
-    if len(weights) != 2 * features or not np.isfinite(weights).all():
-        raise ValueError("there are not two weights for each feature")
+    if len(weights) != columns or not np.isfinite(weights).all():
+        raise ValueError("there is not a weight for each input")
     return Linear(weights)
 
 

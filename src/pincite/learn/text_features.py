@@ -5,8 +5,7 @@ As in ``word_features``: the first line is the formula, then the range, and the 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +19,6 @@ from pincite.learn.matches import Matches, share
 MAX_CHARS = 20_000
 _CELLS = np.frombuffer(b"|&\t", dtype=np.uint8)
 MANY_CELLS = 10
-# Lines of text, and rows of tables as LaTeX writes them.
-_LINES = re.compile(r"\n|\\\\")
-_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -34,8 +30,6 @@ class Texts:
     is_number: Array  # of each distinct word of the question: has it digits
     heading: Array  # of each text and distinct word of the question: is it in the headings
     document: Array  # the same for the document's title and name
-    numbers: Mapping[str, int]  # of the question's distinct words
-    terms: Callable[[str], Sequence[str]]  # the words of a text, as the question's are written
 
     @cached_property
     def bytes(self) -> list[Array]:
@@ -43,31 +37,6 @@ class Texts:
             np.frombuffer(chunk.text[:MAX_CHARS].encode("utf-8", "replace"), dtype=np.uint8)
             for chunk in self.chunks
         ]
-
-    @cached_property
-    def lines(self) -> tuple[Array, Array]:
-        """Best coverage of the question by one line, and by the label of one row, of each text.
-
-        A label is what stands before a line's first digit. It counts for the idf that it covers
-        times the share of its own words that the question has: "Net income" in "Net income, 5,060"
-        is all label, "Income taxes and net deferred assets of 12" is not.
-        """
-        whole, labels = np.zeros(len(self.chunks)), np.zeros(len(self.chunks))
-        weights = self.matches.weights.tolist()
-        total = sum(weights) or 1.0
-        for number, chunk in enumerate(self.chunks):
-            for line in _LINES.split(chunk.text[:MAX_CHARS]):
-                found = {self.numbers.get(term, -1) for term in self.terms(line)}
-                covered = sum(weights[word] for word in found if word >= 0) / total
-                whole[number] = max(whole[number], covered)
-                if covered <= labels[number] or not (digit := _DIGIT.search(line)):
-                    continue
-                words = [self.numbers.get(term, -1) for term in self.terms(line[: digit.start()])]
-                known = {word for word in words if word >= 0}
-                covered = sum(weights[word] for word in known) / total
-                precise = len(known) / max(1, len(set(words)))
-                labels[number] = max(labels[number], covered * precise)
-        return whole, labels
 
     def byte_share(self, wanted: Callable[[Array], Array]) -> Array:
         """Return the share of bytes that are wanted."""
@@ -116,16 +85,6 @@ def document_name_coverage(t: Texts) -> Array:
     return share(t.document @ t.matches.weights, float(t.matches.weights.sum()))
 
 
-def line_coverage(t: Texts) -> Array:
-    """Best idf of question words in one line / idf of all of them. 0 to 1; 0."""
-    return t.lines[0]
-
-
-def row_label_match(t: Texts) -> Array:
-    """Best coverage by a row's label x share of the label that is covered. 0 to 1; 0."""
-    return t.lines[1]
-
-
 OF_TEXT: dict[str, Callable[[Texts], Array]] = {
     each.__name__: each
     for each in (
@@ -137,7 +96,5 @@ OF_TEXT: dict[str, Callable[[Texts], Array]] = {
         question_words,
         heading_coverage,
         document_name_coverage,
-        line_coverage,
-        row_label_match,
     )
 }

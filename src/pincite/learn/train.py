@@ -13,8 +13,8 @@ from pincite.core.errors import SourceError
 from pincite.core.extras import require
 from pincite.index.postings import Array
 from pincite.learn.examples import SEED, Examples, calibration, folds_by_group, out_of_fold
-from pincite.learn.model import Linear, Model, relative
-from pincite.learn.trees import joined, trees_from
+from pincite.learn.model import PLAIN, Linear, Model, prepared
+from pincite.learn.trees import Trees, joined, trees_from
 
 FOLDS = 5
 # Few leaves, many lines in each: questions of one document are alike, and documents are few.
@@ -23,11 +23,11 @@ LAMBDAMART = {
     "lambdarank_truncation_level": 5,
     "learning_rate": 0.03,
     "num_leaves": 7,
-    "min_data_in_leaf": 50,
-    "feature_fraction": 0.5,
+    "min_data_in_leaf": 100,
+    "feature_fraction": 0.3,
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
-    "lambda_l2": 5.0,
+    "lambda_l2": 10.0,
     "use_missing": False,  # features are never missing: each has a value of nothing
     "deterministic": True,
     "force_row_wise": True,
@@ -54,8 +54,17 @@ def fit(kind: str, examples: Examples, names: Sequence[str]) -> Model:
             "no candidate answers any question: there is nothing to learn",
             hint="check that the questions belong to this index",
         )
-    scorer = _FITS[kind](examples, names)
-    return Model(kind, tuple(names), examples.k, scorer)
+    make, inputs = _FITS[kind]
+    return Model(kind, tuple(names), examples.k, make(with_inputs(examples, inputs)), inputs)
+
+
+def with_inputs(examples: Examples, inputs: Sequence[str]) -> Examples:
+    """Return the examples with what a scorer reads of them."""
+    if tuple(inputs) == PLAIN:
+        return examples
+    lines = zip(examples.starts.tolist(), examples.sizes.tolist(), strict=True)
+    parts = [prepared(examples.table[start : start + size], inputs) for start, size in lines]
+    return replace(examples, table=np.concatenate(parts))
 
 
 def fit_calibrated(
@@ -77,13 +86,13 @@ def fit_calibrated(
 
 def scorer_of(kind: str, names: Sequence[str], examples: Examples) -> Callable[[Array], Array]:
     """Learn from examples and return what scores the lines of one question."""
-    return fit(kind, examples, names).scorer.scores
+    return fit(kind, examples, names).scores_of
 
 
-def _fit_lambdamart(examples: Examples, names: Sequence[str]) -> Any:
+def _fit_lambdamart(examples: Examples) -> Trees:
     booster = train_booster(examples)
     trees = [_from_lightgbm(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
-    return trees_from(joined(trees), features=len(names), single=False)
+    return trees_from(joined(trees), features=examples.table.shape[1], single=False)
 
 
 def train_booster(examples: Examples) -> Any:
@@ -118,11 +127,11 @@ def _from_lightgbm(root: Mapping[str, Any]) -> dict[str, Array]:
     return {name: np.array(values) for name, values in columns.items()}
 
 
-def _fit_forest(examples: Examples, names: Sequence[str]) -> Any:
+def _fit_forest(examples: Examples) -> Trees:
     forest = train_forest(examples)
     count = len(forest.estimators_)
     trees = [_from_sklearn(each.tree_, 1 / count) for each in forest.estimators_]
-    return trees_from(joined(trees), features=len(names), single=True)
+    return trees_from(joined(trees), features=examples.table.shape[1], single=True)
 
 
 def train_forest(examples: Examples) -> Any:
@@ -145,19 +154,16 @@ def _from_sklearn(tree: Any, weight: float) -> dict[str, Array]:
     }
 
 
-def _fit_logistic(examples: Examples, names: Sequence[str]) -> Linear:
+def _fit_logistic(examples: Examples) -> Linear:
     """Return the weights under which right candidates beat the others of their question.
 
     A logistic model of the choice among candidates (McFadden 1974) with a ridge, by Newton's
     method: what all candidates share drops out. It needs no library.
     """
     starts, question = examples.starts, examples.question
-    sizes = zip(starts.tolist(), examples.sizes.tolist(), strict=True)
-    close = [relative(examples.table[start : start + size]) for start, size in sizes]
-    table = np.hstack([examples.table, np.concatenate([examples.table[:0], *close])])
-    scale = table.std(axis=0)
+    scale = examples.table.std(axis=0)
     scale[scale == 0] = 1.0
-    lines = table / scale
+    lines = examples.table / scale
     right = np.bincount(question, examples.grades, minlength=len(starts))
     target = np.divide(
         examples.grades, right[question], out=np.zeros(len(lines)), where=right[question] > 0
@@ -182,9 +188,10 @@ def _softmax(scores: Array, starts: Array, question: Array) -> Array:
     return np.asarray(raised / np.add.reduceat(raised, starts)[question])
 
 
-_FITS: dict[str, Callable[[Examples, Sequence[str]], Any]] = {
-    "lambdamart": _fit_lambdamart,
-    "forest": _fit_forest,
-    "logistic": _fit_logistic,
+# How each kind learns, and what it reads.
+_FITS: dict[str, tuple[Callable[[Examples], Trees | Linear], tuple[str, ...]]] = {
+    "lambdamart": (_fit_lambdamart, ("plain", "relative")),
+    "forest": (_fit_forest, PLAIN),
+    "logistic": (_fit_logistic, ("relative",)),
 }
 KINDS = tuple(_FITS)

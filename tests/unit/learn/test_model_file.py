@@ -24,7 +24,7 @@ STUMP = {
 
 def model() -> Model:
     trees = trees_from(joined([STUMP, STUMP]), features=2, single=False)
-    return Model("lambdamart", ("a", "b"), 7, trees, 2.0, -0.5, {"questions": 12})
+    return Model("lambdamart", ("a", "b"), 7, trees, ("plain",), 2.0, -0.5, {"questions": 12})
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     assert back.scores(lines, ("a", "b")).tolist() == [-2.0, 2.0]
     assert (back.k, back.slope, back.offset, back.features) == (7, 2.0, -0.5, ("a", "b"))
     assert back.about == {"questions": 12}
-    linear = Model("logistic", ("a",), 3, Linear(np.array([1.5, 2.0])))
+    linear = Model("logistic", ("a",), 3, Linear(np.array([1.5, 2.0])), ("plain", "relative"))
     save_model(linear, file)
     assert load_model(file).scores(np.array([[1.0], [3.0]]), ["a"]).tolist() == [-0.5, 4.5]
 
@@ -112,6 +112,9 @@ def test_hostile_trees_with_a_right_hash(tmp_path: Path, change: dict[str, objec
         {"features": None},
         {"arrays": []},
         {"about": "text"},
+        {"inputs": []},
+        {"inputs": ["other"]},
+        {"inputs": ["plain", "relative"], "arrays": {"weights": "AAAAAAAAAAA="}},
         {"version": 99},
     ],
 )
