@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from pincite.learn.examples import Examples, calibration, folds_by_group, out_of_fold
 from pincite.learn.matches import match_words
 from pincite.learn.model import Model, load_model, prepared, save_model
-from pincite.learn.train import fit, train_booster, train_forest, with_inputs
+from pincite.learn.train import RIDGE, fit, train_booster, train_forest, with_inputs
 from pincite.learn.trees import joined, trees_from
 from pincite.learn.word_features import OF_WORDS
 
@@ -137,6 +137,33 @@ def test_the_linear_model_finds_what_decides() -> None:
     best = scores.reshape(-1, 6).argmax(axis=1)
     right = examples.grades.reshape(-1, 6)[np.arange(300), best].mean()
     assert right > 1.5 * examples.grades.mean()
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100))
+@settings(deadline=None, max_examples=30)
+def test_the_linear_model_is_at_the_minimum(seed: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(60, 3)) * [1.0, size, 1e-3]
+    grades = (rng.random(60) < 0.3).astype(float)
+    grades[0] = 1.0
+    examples = Examples(table, grades, np.full(12, 5), tuple("abcdefghijkl"), 5)
+    weights = fit("logistic", examples, NAMES[:3]).scorer.weights  # type: ignore[union-attr]
+    lines = with_inputs(examples, ("relative",)).table
+    scale = lines.std(axis=0)
+
+    def loss(weights: np.ndarray) -> float:
+        scores = (lines @ weights).reshape(12, 5)
+        chance = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chance /= chance.sum(axis=1, keepdims=True)
+        right = grades.reshape(12, 5)
+        known = right.sum(axis=1) > 0
+        target = right[known] / right[known].sum(axis=1, keepdims=True)
+        missed = -(target * np.log(chance[known])).sum() / known.sum()
+        return float(missed + RIDGE / 2 * ((weights * scale) ** 2).sum())
+
+    best = loss(weights)
+    for _ in range(20):
+        assert loss(weights + rng.normal(size=3) * 0.05 / scale) > best
 
 
 @given(st.floats(0.2, 3), st.floats(-2, 2))

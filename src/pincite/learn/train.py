@@ -170,6 +170,12 @@ def _fit_logistic(examples: Examples) -> Linear:
     )
     counts = right[question] > 0
     asked = max(1, int((right > 0).sum()))
+
+    def loss(weights: Array) -> float:
+        chance = _softmax(lines @ weights, starts, question)
+        missed = -(target * np.log(np.maximum(chance, 1e-300))).sum() / asked
+        return float(missed + RIDGE / 2 * weights @ weights)
+
     weights = np.zeros(lines.shape[1])
     for _ in range(NEWTON_STEPS):
         chance = _softmax(lines @ weights, starts, question) * counts
@@ -177,8 +183,11 @@ def _fit_logistic(examples: Examples) -> Linear:
         mean = np.add.reduceat(lines * chance[:, None], starts, axis=0)
         curve = (lines * chance[:, None]).T @ lines - mean.T @ mean
         step = np.linalg.solve(curve / asked + RIDGE * np.eye(len(weights)), slope)
-        weights -= step
-        if np.abs(step).max() < 1e-8:
+        size, before = 1.0, loss(weights)
+        while loss(weights - size * step) > before and size > 1e-6:
+            size /= 2  # a whole step may lead too far
+        weights = weights - size * step
+        if np.abs(size * step).max() < 1e-8:
             break
     return Linear(weights / scale)
 
