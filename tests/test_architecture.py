@@ -20,6 +20,7 @@ LAYERS = [
     {"explain"},
     {"pipeline"},
     {"answer", "rerank"},
+    {"learn"},
     {"retrieve"},
     {"embed", "index", "ingest"},
     {"store"},

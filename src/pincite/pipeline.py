@@ -185,8 +185,18 @@ def _with_places(
     if settings.search.locators:
         around = PlaceFirst(around, index.snapshot, index.analyzer, index.filters, words)
     spread = settings.search.spread
-    last = [Spread(index.snapshot, spread)] if spread else []
+    last: list[Reranker] = [Spread(index.snapshot, spread)] if spread else []
+    if settings.learn.model:  # at the end: it learned from the order after spreading
+        last.append(_learned(settings.learn.model, words, index))
     return Pipeline(around, [*rerankers, *last], depth=settings.search.depth)
+
+
+def _learned(model: str, words: Lexical, index: OpenIndex) -> Reranker:
+    # Few searches have a model, and others need not wait for what it imports.
+    from pincite.learn.features import Features
+    from pincite.rerank.learned import Learned
+
+    return Learned.load(model, Features(index, words.rows))
 
 
 def traversal(settings: Settings, index: OpenIndex) -> Pipeline:

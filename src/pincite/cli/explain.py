@@ -114,6 +114,10 @@ def print_scores(result: Result) -> None:
     hits = [passage.hit for passage in result.passages]
     parts = list(dict.fromkeys(name for hit in hits for name in hit.features))
     raw = list(dict.fromkeys(name for hit in hits for name in hit.raw))
+    if "learned" in parts:  # a model reads more than fits on a line: --json has all of it
+        from pincite.learn.features import NAMES
+
+        raw = [name for name in raw if name not in NAMES]
     lines = [["rank", *parts, "score", *(f"raw {name}" for name in raw), "place"]]
     for passage in result.passages:
         hit = passage.hit

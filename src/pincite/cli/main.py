@@ -20,6 +20,7 @@ from pincite.cli import (
     ingest,
     judgements,
     label,
+    learning,
     listing,
     removal,
     replay,
@@ -53,6 +54,8 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements")
+app.command("learn")(learning.learn)
+app.command("clean")(learning.clean)
 
 
 @app.callback(invoke_without_command=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,6 +67,21 @@ def reproduce(
             help="OHR-Bench: search the question's own domain (as published), or all documents.",
         ),
     ] = True,
+    learned: Annotated[
+        bool,
+        typer.Option(
+            "--learned",
+            help="OHR-Bench: learned rankers too, each asked only about documents it never saw.",
+        ),
+    ] = False,
+    leaky: Annotated[
+        bool,
+        typer.Option("--leaky", help="OHR-Bench: the published forest, with its leak and without."),
+    ] = False,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", help="Also the same pipeline with the learned ranker of a file."),
+    ] = None,
     config: ConfigOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
@@ -73,9 +89,12 @@ def reproduce(
     """Run an experiment and print its figures with 95 % intervals."""
     with told(as_json=as_json):
         pipelines = pipelines_from(pipeline or _usual(experiment, config, sets), config, sets)
+        pipelines = _with_model(pipelines, model)
         folder = _data_folder(data, experiment)
         start = time.perf_counter()
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
+        if learned or leaky:
+            named, pipelines = _learned(experiment, pipelines, leaky=leaky)
         figures, counts = _run(named, folder, questions, list(pipelines.values()))
     head: dict[str, Any] = {"experiment": named, **counts}
     results = dict(zip(pipelines, figures, strict=True))
@@ -85,7 +104,36 @@ def reproduce(
         return
     _print_head(head, list(pipelines))
     out.print(_table(figures[0]) if len(results) == 1 else _side_by_side(results))
+    if leaky:
+        from pincite.evaluate.ohr_learned import LEAK
+
+        out.print(LEAK)
     out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _with_model(pipelines: dict[str, Settings], model: Path | None) -> dict[str, Settings]:
+    """Return the pipelines, the first one also with a learned ranker behind it."""
+    if model is None:
+        return pipelines
+    first = next(iter(pipelines.values()))
+    behind = replace(first, learn=replace(first.learn, model=str(model)))
+    return {**pipelines, model.stem: behind}
+
+
+def _learned(
+    experiment: Name, pipelines: dict[str, Settings], *, leaky: bool
+) -> tuple[str, dict[str, Settings]]:
+    """Return the experiment with learned rankers, and the name of each of its columns."""
+    if experiment is not Name.OHR_BENCH or len(pipelines) > 1:
+        raise ConfigError(
+            "--learned and --leaky are for ohr-bench with one pipeline",
+            hint="for a model of your own use --model FILE",
+        )
+    [(name, settings)] = pipelines.items()
+    if leaky:
+        columns = ["set-bm25", "forest, leaky", "forest, honest"]
+        return "ohr-bench, as published", dict.fromkeys(columns, settings)
+    return "ohr-bench, learned", dict.fromkeys([name, "lambdamart", "logistic"], settings)
 
 
 def _usual(experiment: Name, config: Path | None, sets: list[str] | None) -> list[str]:

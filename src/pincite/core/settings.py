@@ -20,6 +20,7 @@ from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettin
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
 from pincite.core.late_settings import LateSettings as LateSettings
+from pincite.core.learn_settings import LearnSettings as LearnSettings
 from pincite.core.rerank_settings import RerankSettings as RerankSettings
 
 
@@ -153,6 +154,7 @@ class Settings:
     rerank: RerankSettings = field(default_factory=RerankSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
 
     def shape(self) -> dict[str, Any]:

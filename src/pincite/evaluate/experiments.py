@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.settings import Settings
-from pincite.evaluate import collection, ohr_bench, part97, scifact, squad, srd
+from pincite.evaluate import collection, ohr_bench, ohr_learned, part97, scifact, squad, srd
 from pincite.evaluate.figures import Figures
 
 # What each pipeline got for one question; empty if the question cannot be judged.
@@ -45,6 +45,10 @@ EXPERIMENTS = {
     "ohr-bench": Experiment("qas_dev.json", ohr_bench.run, ohr_bench.summarise),
     "ohr-bench, all domains in one index": Experiment(
         "qas_dev.json", partial(ohr_bench.run, oracle=False), ohr_bench.summarise
+    ),
+    "ohr-bench, learned": Experiment("qas_dev.json", ohr_learned.run, ohr_bench.summarise),
+    "ohr-bench, as published": Experiment(
+        "qas_dev.json", ohr_learned.run_published, ohr_bench.summarise
     ),
     "part97": Experiment(
         "questions_dev.jsonl", part97.run, part97.summarise, part97.locators_first

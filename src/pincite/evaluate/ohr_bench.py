@@ -21,11 +21,13 @@ from pincite.core.types import Chunk
 from pincite.evaluate.figures import Figures
 from pincite.evaluate.indexes import opened
 from pincite.evaluate.lcs import Words, lcs_score
+from pincite.ingest.tokencount import estimated_tokens
 
 # Questions of "paper" are about documents of two folders; where both have one, "paper" has the
 # version the questions were written for.
 FOLDERS: dict[str, tuple[str, ...]] = defaultdict(tuple, {"paper": ("academic", "paper")})
 RETURNED = 2
+BUDGET_TOKENS = 2048
 RECALL_DEPTHS = (1, 2, 5, 10, 20)
 
 
@@ -54,6 +56,7 @@ class Scored:
     question: Question
     strict: float
     loose: float
+    budget: float  # strict, of as many chunks as fit into BUDGET_TOKENS
     page_rank: int | None  # of the first chunk of the gold page
 
 
@@ -135,17 +138,40 @@ def domain_files(corpus: Path, domain: str) -> list[Path]:
 def scored(index: Index, question: Question, words: Words) -> Scored:
     """Return what one question gets in one index."""
     ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
-    chunks = index.snapshot.get(ranking.ids)
-    on_page = [_is_gold(chunk, question) for chunk in chunks]
+    return scored_chunks(index.snapshot.get(ranking.ids), question, words)
+
+
+def scored_chunks(chunks: Sequence[Chunk], question: Question, words: Words) -> Scored:
+    """Return what a question gets from chunks, best first."""
+    on_page = [is_gold(chunk, question) for chunk in chunks]
     evidence = words.of(question.evidence)
     returned = list(zip(chunks, on_page, strict=True))[:RETURNED]
     strict = words.of("\n".join(chunk.text for chunk, gold in returned if gold))
     loose = words.of("\n".join(chunk.text for chunk, _ in returned))
+    filled = [chunk.text for chunk in within_budget(chunks) if is_gold(chunk, question)]
     rank = on_page.index(True) + 1 if True in on_page else None
-    return Scored(question, lcs_score(evidence, strict), lcs_score(evidence, loose), rank)
+    return Scored(
+        question,
+        lcs_score(evidence, strict),
+        lcs_score(evidence, loose),
+        lcs_score(evidence, words.of("\n".join(filled))),
+        rank,
+    )
 
 
-def _is_gold(chunk: Chunk, question: Question) -> bool:
+def within_budget(chunks: Sequence[Chunk], tokens: int = BUDGET_TOKENS) -> list[Chunk]:
+    """Return the best chunks that fit into a budget; one that is too long is passed over."""
+    kept, left = [], tokens
+    for chunk in chunks:
+        cost = estimated_tokens(chunk.text)
+        if cost <= left:
+            kept.append(chunk)
+            left -= cost
+    return kept
+
+
+def is_gold(chunk: Chunk, question: Question) -> bool:
+    """Return whether a chunk is on the question's page."""
     return chunk.span.doc_id in question.doc_ids and chunk.page == question.page
 
 
@@ -154,6 +180,8 @@ def summarise(results: Sequence[Scored]) -> Figures:
     figures = Figures()
     groups = [f"{each.question.domain}/{each.question.document}" for each in results]
     figures.add("strict_lcs", [each.strict for each in results], groups, scale=100)
+    budget = [each.budget for each in results]
+    figures.add(f"strict_lcs_{BUDGET_TOKENS}_tokens", budget, groups, scale=100)
     figures.add("loose_lcs", [each.loose for each in results], groups, scale=100)
     for depth in RECALL_DEPTHS:
         found = [float((each.page_rank or depth + 1) <= depth) for each in results]

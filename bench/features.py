@@ -1,0 +1,71 @@
+"""How fast features and a learned ranker are: candidates a second on one core, and ms a question.
+
+python bench/features.py INDEX QUESTIONS.txt      one question a line; CPU time of one thread
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pincite.api import Index
+from pincite.core.settings import load_settings
+from pincite.core.types import Query
+from pincite.learn.features import NAMES, Features
+from pincite.learn.model import Model
+from pincite.learn.trees import joined, trees_from
+from pincite.rerank.learned import Learned
+
+K = 20
+TREES, LEAVES = 200, 7
+
+
+def main(folder: str, questions: str) -> None:
+    settings = load_settings(overrides=["search.pipeline=lexical"])
+    asked = Path(questions).read_text(encoding="utf-8").splitlines()
+    with Index.open(folder, settings) as index:
+        features = Features(index.opened)
+        stage = Learned(made_up_model(), features)
+        rankings = [index.pipeline.search(Query(text), 100) for text in asked]
+        stage.rerank(rankings[0])  # what is opened on first use
+        seconds, lines = [], 0
+        for ranking in rankings:
+            start = time.thread_time()
+            lines += len(features.of(ranking, K))
+            seconds.append(time.thread_time() - start)
+        print(f"features: {lines / sum(seconds):.0f} candidates a second, {_ms(seconds)}")
+        seconds = []
+        for ranking in rankings:
+            start = time.thread_time()
+            stage.rerank(ranking)
+            seconds.append(time.thread_time() - start)
+        print(f"whole stage, {K} candidates, {TREES} trees: {_ms(seconds)}")
+
+
+def _ms(seconds: list[float]) -> str:
+    median, high = np.percentile(1000 * np.array(seconds), [50, 95])
+    return f"CPU ms a question: median {median:.1f}, p95 {high:.1f} (n = {len(seconds)})"
+
+
+def made_up_model() -> Model:
+    """Return a model of the usual size; what it says does not matter for its speed."""
+    rng = np.random.default_rng(1)
+    nodes = 2 * LEAVES - 1
+    own = np.arange(nodes)
+    is_inner = own < LEAVES - 1
+    tree = {
+        "feature": rng.integers(0, len(NAMES), nodes),
+        "threshold": rng.normal(size=nodes),
+        "left": np.where(is_inner, 2 * own + 1, own),
+        "right": np.where(is_inner, 2 * own + 2, own),
+        "value": rng.normal(size=nodes),
+    }
+    trees = trees_from(joined([tree] * TREES), features=2 * len(NAMES), single=False)
+    return Model("lambdamart", NAMES, K, trees, ("plain", "relative"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,101 @@
+"""From judged questions to examples: what a ranker learns from is what the pipeline finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.api import Index
+from pincite.core.errors import SourceError, StoreError
+from pincite.core.types import Query
+from pincite.learn.examples import Examples
+from pincite.learn.features import Features
+from pincite.learn.labels import Gold, grade_by_place
+from pincite.learn.train import FOLDS
+from pincite.retrieve.spread import section_of
+
+MAX_QUESTION_CHARS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A question with the places that answer it."""
+
+    text: str
+    golds: tuple[Gold, ...]
+    section: str  # of the first place
+
+
+def read_judged(file: Path, index: Index) -> list[Judged]:
+    """Return the questions of a JSON lines file that have a place in the index.
+
+    A line has ``question`` and ``gold``: {"any": [...]} or {"all": [...]} of places, each with a
+    ``document`` and a ``locator`` or a ``page``. Questions without an answer teach nothing here.
+    """
+    found = []
+    try:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            item = json.loads(line) if line.strip() else {}
+            places = [*item.get("gold", {}).get("any", ()), *item.get("gold", {}).get("all", ())]
+            golds = [gold for place in places for gold in _golds(place, index)]
+            if golds:
+                section = section_of(str(places[0].get("locator", places[0].get("page", ""))))
+                found.append(Judged(item["question"][:MAX_QUESTION_CHARS], tuple(golds), section))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SourceError(
+            f"{file} is not a file of judged questions: {error!r}",
+            hint="one JSON object a line, with question and gold; see docs/learned.md",
+        ) from error
+    if not found:
+        raise SourceError(
+            f"no question of {file} is answered by this index",
+            hint="check the names of documents: pincite list",
+        )
+    return found
+
+
+def _golds(place: Mapping[str, Any], index: Index) -> Iterator[Gold]:
+    document = str(place["document"])
+    if "locator" not in place:
+        yield Gold(document, page=int(place["page"]))
+        return
+    try:
+        for chunk in index.show(str(place["locator"]), document):
+            yield Gold(document, span=chunk.span)
+    except StoreError:
+        return  # another edition of the documents; the summary counts what was used
+
+
+def examples_of(index: Index, judged: Sequence[Judged], k: int) -> Examples:
+    """Return the candidates of the index's pipeline for each question, with features and grades.
+
+    Questions are kept together by document; where too few documents are asked about to hold some
+    back, by section.
+    """
+    features = Features(index.opened)
+    tables, grades, sizes = [], [], []
+    for each in judged:
+        ranking = index.pipeline.search(Query(each.text), max(k, index.settings.search.depth))
+        table = features.of(ranking, k)
+        chunks = index.snapshot.get(ranking.ids[: len(table)])
+        tables.append(table)
+        grades += [grade_by_place(chunk, each.golds) for chunk in chunks]
+        sizes.append(len(table))
+    documents = [each.golds[0].doc_id for each in judged]
+    if len(set(documents)) < FOLDS:
+        documents = [f"{d}#{each.section}" for d, each in zip(documents, judged, strict=True)]
+    return Examples(
+        np.concatenate(tables), np.array(grades, float), np.array(sizes), tuple(documents), k
+    )
+
+
+def first_right(examples: Examples, scores: np.ndarray[Any, Any]) -> float:
+    """Return the share of questions whose best candidate by these scores is a right one."""
+    parts = zip(examples.starts.tolist(), examples.sizes.tolist(), strict=True)
+    best = [start + int(np.argmax(scores[start : start + n])) for start, n in parts if n]
+    return float((examples.grades[best] > 0).sum()) / max(1, len(examples.sizes))

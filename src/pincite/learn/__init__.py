@@ -1,0 +1,1 @@
+"""Learning to rank: features of a question and its candidates, labels, models and their files."""
