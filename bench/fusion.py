@@ -72,7 +72,8 @@ def report(name: str, collection: Collection, wanted: int) -> None:
     for each in ("chosen", "default"):
         low, high = choice.held_out.intervals[each]
         print(f"  held out, {each:<8} {choice.held_out.values[each]:.3f} [{low:.3f}, {high:.3f}]")
-    print("  held out, gain     {:+.3f} [{:+.3f}, {:+.3f}]".format(*choice.gain))
+    shown = "better" if choice.is_shown else "no difference shown"
+    print("  held out, gain     {:+.3f} [{:+.3f}, {:+.3f}]  {}".format(*choice.gain, shown))
     for part in parts(some, settings, MEASURE):
         low, high = part.interval
         print(f"  {part.name:<10}{part.gain:+.4f} [{low:+.4f}, {high:+.4f}]  {part.verdict}")

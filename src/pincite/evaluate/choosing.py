@@ -70,6 +70,11 @@ class Choice:
     held_out: Figures  # "chosen" and "default", each judged on the documents left out
     gain: tuple[float, float, float]  # chosen less default there: mean, and its 95 % interval
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether choosing is better than the default on documents that it did not see."""
+        return self.gain[1] > 0
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

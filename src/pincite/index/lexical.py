@@ -44,12 +44,18 @@ class SegmentFields:
         self.dead_terms = dead_counts(self.term, ~self.live)
         self.dead_pairs = dead_counts(self.pair, ~self.live) if self.pair else {}
         self._languages = arrays.get(ROW_LANGUAGES)
+        self._rows_in: dict[str, Array] = {}  # by language; an index has few
 
     def rows_in(self, language: str) -> Array:
         """Return which rows are in a language; all where the index has one for everything."""
-        if self._languages is None:
-            return np.ones(len(self.ids), dtype=bool)
-        return np.asarray(self._languages == LANGUAGES.index(language))
+        rows = self._rows_in.get(language)
+        if rows is None:
+            if self._languages is None:
+                rows = np.ones(len(self.ids), dtype=bool)
+            else:
+                rows = np.asarray(self._languages == LANGUAGES.index(language))
+            self._rows_in[language] = rows
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,15 @@ class Rows:
 
     def ids(self, rows: Array) -> Array:
         """Return the chunk ids of rows, as bytes."""
-        found = np.zeros(len(rows), dtype="S16")
-        for number, (chosen, inner) in self.by_segment(rows):
-            found[chosen] = self.segments[number].ids[inner]
-        return found
+        return self._ids[rows]
+
+    @cached_property
+    def _ids(self) -> Array:
+        """The chunk ids of all rows in one array: every stage asks for some, again and again."""
+        if len(self.segments) == 1:
+            return self.segments[0].ids
+        parts = [np.asarray(segment.ids, dtype="S16") for segment in self.segments]
+        return np.concatenate([np.zeros(0, dtype="S16"), *parts])
 
     def find(self, ids: Sequence[str]) -> Array:
         """Return the rows of chunks; those that are not searched have none."""
@@ -68,7 +73,7 @@ class Rows:
             return [(0, (np.arange(len(rows)), rows))]
         home = np.searchsorted(self.offsets, rows, side="right") - 1
         found = []
-        for number in np.unique(home).tolist():
+        for number in np.flatnonzero(np.bincount(home, minlength=1)).tolist():
             chosen = np.flatnonzero(home == number)
             found.append((number, (chosen, rows[chosen] - self.offsets[number])))
         return found

@@ -31,7 +31,7 @@ def test_a_clear_winner_is_chosen_and_judged_on_what_it_did_not_see() -> None:
     assert found.held_out.values["chosen"] == pytest.approx(
         found.held_out.values["default"] + found.gain[0]
     )
-    assert found.gain[1] > 0.05
+    assert found.gain[1] > 0.05 and found.is_shown
 
 
 def test_luck_does_not_beat_the_default() -> None:
@@ -50,6 +50,7 @@ def test_choosing_by_luck_gains_nothing_held_out() -> None:
     found = choose(Table(values, GROUPS))
     seen = max(float(each.mean()) for each in values.values())
     assert found.held_out.values["chosen"] < seen - 0.02
+    assert not found.is_shown
 
 
 def test_a_group_is_left_out_as_a_whole() -> None:
