@@ -15,6 +15,7 @@ ROOT = Path(pincite.__file__).parent
 # Upper lines may import lower ones; names on one line never import each other.
 LAYERS = [
     {"cli"},
+    {"train"},
     {"evaluate", "replay"},
     {"api", "audit", "editions", "exchange", "update", "vectorise"},
     {"explain"},

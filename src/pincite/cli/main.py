@@ -28,6 +28,7 @@ from pincite.cli import (
     search,
     show,
     similar,
+    training,
 )
 
 app = typer.Typer(
@@ -55,6 +56,7 @@ app.command("eval")(evaluation.evaluate)
 app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements")
 app.command("learn")(learning.learn)
+app.add_typer(training.app, name="train")
 app.command("clean")(learning.clean)
 
 

@@ -24,8 +24,9 @@ class RerankSettings:
     # A request to a service is given up after this time, and tried again so many times.
     timeout_seconds: float = 10.0
     retries: int = 1
-    # How the earlier score s and the probability p become one: "weighted": (1 - weight) s +
-    # weight top p; "rrf": by both ranks; "union": the best of p, then the best of s; "replace": p.
+    # How the earlier score s and the probability p become one: "weighted": (1 - weight) s + weight
+    # times p's log odds in the range of s; "rrf": by both ranks; "union": the best of p, then the
+    # best of s; "replace": p.
     mode: Literal["weighted", "rrf", "union", "replace"] = "weighted"
     # Share of the probability in "weighted" and "rrf"; 0 leaves the order, 1 replaces it.
     weight: float = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from pincite.rerank.tiers import LIFTS, PLACE, lift_of
 
 NAME = "rerank"
 RRF_K = 60
+TINY = 1e-9
+SURE = 1e-6  # probabilities nearer to 0 or 1 than this count alike
 
 
 def is_named(hit: Hit) -> bool:
@@ -39,6 +42,9 @@ def _blended(
     tier: Sequence[Hit], judged: Mapping[str, float], settings: RerankSettings
 ) -> Iterator[Hit]:
     bases = [hit.score - lift_of(hit) for hit in tier]
+    if settings.mode == "weighted" and 0 < settings.weight < 1:
+        yield from _mixed(tier, bases, judged, settings.weight)
+        return
     # Cosines may be negative: count from the lowest then, or p would pull the wrong way.
     floor = min(0.0, *bases)
     top = max(bases) - floor or 1.0
@@ -51,10 +57,7 @@ def _blended(
         if kept == 1.0:  # the score is as it was, to the last bit
             yield replace(hit, raw=raw)
             continue
-        total = floor + top * share
-        features = {n: v if n in LIFTS else kept * v for n, v in hit.features.items()}
-        features[NAME] = total - kept * base
-        yield replace(hit, score=lift_of(hit) + total, features=features, raw=raw)
+        yield _moved(hit, base, floor + top * share, kept, p)
 
 
 def _share(
@@ -68,7 +71,46 @@ def _share(
         return (0.5, 0.5 * s) if p is None else (0.0, 0.51 + 0.49 * p)
     if mode == "rrf":
         return 1 - w, (1 - w) * _reciprocal(rank) + w * (_reciprocal(p_rank) if p_rank else 0.0)
-    return 1 - w, (1 - w) * s + w * (p or 0.0)
+    return 1.0, s  # a weight of nothing
+
+
+def _mixed(
+    tier: Sequence[Hit], bases: Sequence[float], judged: Mapping[str, float], weight: float
+) -> Iterator[Hit]:
+    """Both scores from the worst to the best of what was read, in the range that it had.
+
+    Probabilities are taken as log odds: near 0 and 1 they would hardly differ. What was not read
+    stays below, in its order.
+    """
+    read = [n for n, hit in enumerate(tier) if hit.chunk_id in judged]
+    if not read:
+        yield from tier
+        return
+    odds = {n: _log_odds(judged[tier[n].chunk_id]) for n in read}
+    low, high = min(bases[n] for n in read), max(bases[n] for n in read)
+    least, most = min(odds.values()), max(odds.values())
+    others = [base for n, base in enumerate(bases) if n not in odds]
+    # Rarely something above was not read: it had no words, or there was no time for it.
+    above = max(others, default=low) - low
+    for n, (hit, base) in enumerate(zip(tier, bases, strict=True)):
+        if n not in odds:
+            yield _moved(hit, base, base - above - TINY, 1.0, None) if above >= 0 else hit
+            continue
+        share = (odds[n] - least) / max(most - least, TINY)
+        total = (1 - weight) * base + weight * (low + share * (high - low))
+        yield _moved(hit, base, total, 1 - weight, judged[hit.chunk_id])
+
+
+def _moved(hit: Hit, base: float, total: float, kept: float, p: float | None) -> Hit:
+    features = {n: v if n in LIFTS else kept * v for n, v in hit.features.items()}
+    features[NAME] = total - kept * base
+    raw = hit.raw if p is None else {**hit.raw, NAME: p}
+    return replace(hit, score=lift_of(hit) + total, features=features, raw=raw)
+
+
+def _log_odds(p: float) -> float:
+    inside = min(max(p, SURE), 1 - SURE)
+    return math.log(inside / (1 - inside))
 
 
 def _union(

@@ -30,6 +30,8 @@ SHIPPED = "shipped"
 # Questions longer than this are cut: the passage needs the room.
 QUESTION_TOKENS = 96
 USUAL_TOKENS = 512
+# What a pair gets in which there is nothing to read: as good as impossible.
+NOTHING = -30.0
 # No token is longer on average.
 MOST_CHARS = 16
 
@@ -74,15 +76,20 @@ class CrossEncoder:
         with ThreadPoolExecutor(min(self.threads, len(pairs))) as pool:
             return list(pool.map(lambda pair: self._logit(*pair), pairs))
 
-    def _logit(self, ids: Array, types: Array) -> float:
+    def _logit(self, ids: Array | None, types: Array | None) -> float:
+        if ids is None or types is None:
+            return NOTHING
         values = {"input_ids": ids, "token_type_ids": types, "attention_mask": np.ones_like(ids)}
         found = self._session.run([self._output], {name: values[name] for name in self._inputs})
         return float(found[0].reshape(-1)[-1])
 
-    def _pair(self, question: Sequence[int], text: str) -> tuple[Array, Array]:
+    def _pair(self, question: Sequence[int], text: str) -> tuple[Array | None, Array | None]:
+        """Return the numbers of a pair's tokens and which text each is of; None if one is empty."""
         start, end = self._marks
         room = self.facts.max_tokens - len(question) - len(start) - 2 * len(end)
         passage = self._ids(text)[:room]  # windows are shorter: nothing is cut in a search
+        if not question or not passage:
+            return None, None
         first = [*start, *question, *end]
         ids = np.array([[*first, *passage, *end]])
         types = np.zeros_like(ids)

@@ -12,6 +12,7 @@ import numpy as np
 
 from pincite.store.array_files import Array
 from pincite.train.graph import WIDTH, Graph, save_quantised
+from pincite.train.loop import Calibrated
 
 
 def build(weights: Mapping[str, Array]) -> Any:
@@ -75,3 +76,17 @@ def save(
     }
     text = json.dumps({**facts, "sha256": hashes}, indent=1, sort_keys=True)
     (target / "model.json").write_text(text + "\n", encoding="utf-8")
+
+
+def with_calibration(folder: Path, found: Calibrated) -> None:
+    """Add a calibration to a model's folder, with how it does on other questions."""
+    file = folder / "model.json"
+    values = json.loads(file.read_text(encoding="utf-8"))
+    values["calibration"] = {
+        "slope": found.calibration.slope,
+        "offset": found.calibration.offset,
+        "expected_error": round(found.error, 4),
+        "threshold_90": round(found.threshold, 4),
+        "precision_above": round(found.precision, 4),
+    }
+    file.write_text(json.dumps(values, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +23,19 @@ def settings(**values: Any) -> RerankSettings:
 
 
 def test_the_formula() -> None:
-    before = ranking(("a", {"terms": 3.0, "window": 1.0}), ("b", {"terms": 2.0}))
-    after = combined(before, {"a": 0.125, "b": 1.0}, settings(weight=0.4))
-    assert after.ids == ("b", "a")
-    b, a = after.hits
-    assert b.score == pytest.approx(0.6 * 2 + 0.4 * 4 * 1.0)
-    assert a.score == pytest.approx(0.6 * 4 + 0.4 * 4 * 0.125)
-    assert a.features == pytest.approx({"terms": 1.8, "window": 0.6, "rerank": 0.2})
-    assert b.raw == {"rerank": 1.0}
+    before = ranking(
+        ("a", {"terms": 3.0, "window": 1.0}), ("b", {"terms": 3.0}), ("c", {"terms": 2.0})
+    )
+    # Log odds -1, +3 and +1: from worst to best 0, 1 and a half of the range from 2 to 4.
+    judged = {name: 1 / (1 + math.exp(-x)) for name, x in (("a", -1), ("b", 3), ("c", 1))}
+    after = combined(before, judged, settings(weight=0.4))
+    assert after.ids == ("b", "a", "c")
+    b, a, c = after.hits
+    assert b.score == pytest.approx(0.6 * 3 + 0.4 * 4)
+    assert a.score == pytest.approx(0.6 * 4 + 0.4 * 2)
+    assert c.score == pytest.approx(0.6 * 2 + 0.4 * 3)
+    assert a.features == pytest.approx({"terms": 1.8, "window": 0.6, "rerank": 0.8})
+    assert b.raw == {"rerank": judged["b"]}
 
 
 @pytest.mark.parametrize("mode", ["weighted", "rrf", "replace", "union"])
@@ -48,7 +54,7 @@ def test_what_has_the_name_stays_before_what_has_the_number(mode: str, weight: f
 
 def test_a_tier_is_ordered_by_reading_too() -> None:
     before = ranking(("a", {"terms": 0.5, "entities": 1.0}), ("b", {"terms": 0.4, "entities": 1.0}))
-    assert combined(before, {"a": 0.1, "b": 0.9}, settings()).ids == ("b", "a")
+    assert combined(before, {"a": 0.1, "b": 0.9}, settings(weight=0.6)).ids == ("b", "a")
 
 
 @pytest.mark.parametrize("mode", ["weighted", "rrf", "replace"])
@@ -71,4 +77,13 @@ def test_rrf_counts_ranks_alone() -> None:
 def test_scores_below_zero_are_no_problem() -> None:
     before = ranking(("a", {"meaning": -0.1}), ("b", {"meaning": -0.3}))
     assert combined(before, {"a": 0.1, "b": 0.9}, settings(weight=0.9)).ids == ("b", "a")
-    assert combined(ranking(("a", {"meaning": 0.0})), {"a": 0.5}, settings()).hits[0].score > 0
+    alone = ranking(("a", {"meaning": 0.0}))
+    assert combined(alone, {"a": 0.5}, settings()).hits[0].score == 0.0
+
+
+def test_what_could_not_be_read_goes_below_and_keeps_its_order() -> None:
+    before = ranking(*((name, {"terms": 1 - n / 10}) for n, name in enumerate("edcba")))
+    found = combined(before, {"d": 0.2, "b": 0.9}, settings(weight=0.6))
+    assert found.ids == ("b", "d", "e", "c", "a")
+    for hit in found.hits:
+        assert hit.score == pytest.approx(sum(hit.features.values()))
