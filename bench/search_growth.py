@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from search_engines import asked, clock
+from search_engines import asked, clock, peak_mb
 
 from pincite.api import Index
 from pincite.core.settings import load_settings
@@ -77,4 +77,5 @@ def grown(size: int, questions: int, rounds: int) -> Line:
         "wall_p95_ms": round(float(np.percentile(best["wall_ms"], 95)), 2),
         "bytes_per_chunk": round(total / size),
         "index_cpu_s": round(end[0] - start[0], 1),
+        "peak_mb": round(peak_mb()),  # of indexing and searching, this size and those before it
     }
