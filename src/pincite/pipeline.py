@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from pincite.core.errors import ConfigError
+from pincite.core.late_settings import LATE
 from pincite.core.settings import RoutingSettings, Settings
 from pincite.core.stages import PairScorer, Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
@@ -126,7 +127,7 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
         depth=settings.search.depth,
     )
     return _with_places(
-        both, words, settings, index, _late(encoder, settings.late.weight, index, rows)
+        both, words, settings, index, _late(encoder, settings.late_weight, index, rows)
     )
 
 
@@ -154,7 +155,10 @@ def _late(encoder: Encoder | None, weight: float, index: OpenIndex, rows: Rows) 
         return []
     tokens = TokenIndex(index.snapshot, encoder.spec.id)
     if tokens.is_empty:
-        return []
+        raise ConfigError(
+            "the index has no vectors of tokens, which late interaction compares",
+            hint="pincite ingest with --set late.weight=0.3 adds them; late.weight=0 does without",
+        )
     return [LateInteraction(tokens, cast(TokenEncoder, encoder), rows, weight)]
 
 
@@ -217,6 +221,7 @@ PRESETS: dict[str, Callable[[Settings, OpenIndex], Pipeline]] = {
     "default": hybrid,
     "hybrid": hybrid,
     "hybrid+graph": hybrid_graph,
+    LATE: hybrid,
     RERANKED: hybrid,
     "lexical": lexical,
     "dense": dense,

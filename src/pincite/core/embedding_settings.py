@@ -30,6 +30,3 @@ class EmbeddingSettings:
     threads: int = 0
     # Keep vectors of texts in the user's cache folder, so that none is computed twice.
     cache: bool = True
-    # Keep vectors of tokens too, where the model has them, for late interaction: they take about
-    # three times the size of the text.
-    tokens: bool = True

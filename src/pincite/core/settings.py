@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
+from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
 from pincite.core.learn_settings import LearnSettings as LearnSettings
 from pincite.core.rerank_settings import RerankSettings as RerankSettings
@@ -156,6 +157,12 @@ class Settings:
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+
+    @property
+    def late_weight(self) -> float:
+        """What late interaction weighs in the chosen pipeline."""
+        is_chosen = self.search.pipeline == LATE
+        return self.late.weight or (USUAL_WEIGHT if is_chosen else 0.0)
 
     def shape(self) -> dict[str, Any]:
         """Return the part that shapes an index, as plain values."""

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import LateSettings, Settings
+from pincite.core.errors import ConfigError
+from pincite.core.settings import LateSettings, SearchSettings, Settings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.embed.windows import windows_of
 from pincite.rerank.late import LateInteraction
@@ -17,6 +18,7 @@ from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
 SAMPLES = Path(__file__).parents[3] / "samples"
+LATE = Settings(late=LateSettings(weight=0.3))
 QUESTION = "How many sockets may a branch circuit have?"
 
 
@@ -27,8 +29,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
     # Two rounds make two segments.
     for some in (files[:1], files[1:]):
         list(ingest_files(some, folder))
-        list(embed_index(folder))
-    return Index.open(folder)
+        list(embed_index(folder, LATE))
+    return Index.open(folder, LATE)
 
 
 def late(index: Index) -> LateInteraction:
@@ -75,19 +77,23 @@ def test_chunks_without_tokens_keep_their_order(index: Index) -> None:
     assert np.isnan(late(index).matches(QUESTION, ["a" * 16])).all()
 
 
-def test_weight_nought_and_no_tokens_leave_the_stage_out(index: Index, tmp_path: Path) -> None:
-    off = Index(index.opened, Settings(late=LateSettings(weight=0.0)))
+def test_without_a_weight_there_is_no_stage_and_nothing_is_kept(
+    index: Index, tmp_path: Path
+) -> None:
+    off = Index(index.opened, Settings())
     assert [stage.name for stage in off.pipeline.rerankers] == ["spread"]
-    settings = Settings()
-    without = replace(settings, embedding=replace(settings.embedding, tokens=False))
     file = SAMPLES / "electrical-code-2021.md"
-    list(ingest_files([(file, file.name)], tmp_path / "index", without))
-    list(embed_index(tmp_path / "index", without))
+    list(ingest_files([(file, file.name)], tmp_path / "index"))
+    list(embed_index(tmp_path / "index"))
     with Index.open(tmp_path / "index") as plain:
-        assert [stage.name for stage in plain.pipeline.rerankers] == ["spread"]
+        assert all(vectors.tokens is None for vectors in plain.snapshot.vectors)
+    for wanted in (LATE, Settings(search=SearchSettings(pipeline="hybrid+late"))):
+        with pytest.raises(ConfigError, match="no vectors of tokens"):
+            Index.open(tmp_path / "index", wanted)
     # With tokens wanted, what lacks them is encoded again.
-    assert list(embed_index(tmp_path / "index"))
-    with Index.open(tmp_path / "index") as whole:
+    assert list(embed_index(tmp_path / "index", LATE))
+    with Index.open(tmp_path / "index", wanted) as whole:
+        assert late(whole).weight == 0.3
         assert late(whole).matches(QUESTION, whole.search_ranking(QUESTION, 3).ids).min() > 0
 
 
