@@ -29,9 +29,9 @@ class RerankSettings:
     # best of s; "replace": p.
     mode: Literal["weighted", "rrf", "union", "replace"] = "weighted"
     # Share of the probability in "weighted" and "rrf"; 0 leaves the order, 1 replaces it.
-    weight: float = 0.5
+    weight: float = 0.4
     # How many candidates are read. Fixed, so that top 10 is a prefix of top 100.
-    pool: int = 20
+    pool: int = 10
     # Long chunks are read in windows of about so many tokens; the best window counts.
     window_tokens: int = 144
     # Pairs scored at once; 0: 8, or 64 with a service.

@@ -69,7 +69,7 @@ def test_what_was_read_is_before_what_was_not(mode: str, weight: float) -> None:
 def test_rrf_counts_ranks_alone() -> None:
     before = ranking(("a", {"terms": 100.0}), ("b", {"terms": 1.0}), ("c", {"terms": 0.5}))
     judged = {"a": 0.1, "b": 0.9, "c": 0.2}
-    after = combined(before, judged, settings(mode="rrf"))
+    after = combined(before, judged, settings(mode="rrf", weight=0.5))
     assert after.ids == ("b", "a", "c")
     assert after.hits[0].score == pytest.approx(100 * (61 / 62 + 1) / 2)
 
