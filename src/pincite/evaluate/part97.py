@@ -151,7 +151,8 @@ def summarise(results: Sequence[Scored], named: Sequence[Named] = ()) -> Figures
     for level in ("section", "clause"):
         judged = [each for each in results if getattr(each, f"has_{level}")]
         ranks = [getattr(each, f"{level}_rank") for each in judged]
-        groups = [each.question.id for each in judged]
+        # The pools repeat questions word for word; those count as one when figures vary.
+        groups = [each.question.text for each in judged]
         for depth in DEPTHS:
             figures.add(
                 f"{level}_recall@{depth}", [float((r or 10**6) <= depth) for r in ranks], groups
