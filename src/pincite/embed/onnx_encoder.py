@@ -17,6 +17,7 @@ import numpy as np
 from pincite.core.errors import ModelError
 from pincite.embed.folder import graph_file
 from pincite.embed.models import Array, ModelSpec
+from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.embed.token_codes import QueryTokens, TokenCodec, load_codec
 
 # No token is longer on average: what is beyond this many characters a token is beyond the limit.
@@ -47,40 +48,19 @@ class OnnxEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
         text = self._home.joinpath("tokenizer.json").read_text(encoding="utf-8")
-        try:
-            tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # a plain Exception is what the library raises
-            raise self._broken(error) from error
-        # Exporters leave these switched on; texts would be cut before windows are made of them.
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return open_tokenizer(text, self._broken)
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
         # By name, if it has one: weights may stand in files beside it.
         graph = graph_file(self._home) if isinstance(self._home, Path) else None
         source = str(graph) if graph else self._home.joinpath("model.onnx").read_bytes()
-        try:
-            return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own errors have no common base
-            raise self._broken(error) from error
+        return open_session(source, self._broken)
 
     @cached_property
     def _inputs(self) -> list[str]:
-        """Return which inputs the graph wants; ModelError if it is no text encoder."""
-        names = [each.name for each in self._session.get_inputs()]
-        if unknown := set(names) - {"input_ids", "attention_mask", "token_type_ids"}:
-            raise self._broken(f"it wants {', '.join(sorted(unknown))}")
-        return names
+        return inputs_of(self._session, self._broken)
 
     @cached_property
     def _output(self) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ import numpy as np
 
 from pincite.core.errors import ConfigError, ModelError
 from pincite.embed.folder import GRAPHS
+from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.rerank.calibration import Calibration
 from pincite.store.array_files import Array
 
@@ -51,7 +52,7 @@ class CrossEncoder:
     def __init__(
         self,
         name: str,
-        graph: Callable[[], bytes | str],
+        graph: bytes | str,
         tokenizer: str,
         facts: Facts,
         threads: int,
@@ -113,35 +114,15 @@ class CrossEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        try:
-            tokenizer = Tokenizer.from_str(self._tokenizer_text)
-        except Exception as error:  # a plain Exception is what the library raises
-            raise self._broken(error) from error
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return open_tokenizer(self._tokenizer_text, self._broken)
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        try:
-            return onnxruntime.InferenceSession(
-                self._graph(), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime's own errors have no common base
-            raise self._broken(error) from error
+        return open_session(self._graph, self._broken)
 
     @cached_property
     def _inputs(self) -> list[str]:
-        names = [each.name for each in self._session.get_inputs()]
-        if unknown := set(names) - {"input_ids", "attention_mask", "token_type_ids"}:
-            raise self._broken(f"it wants {', '.join(sorted(unknown))}")
-        return names
+        return inputs_of(self._session, self._broken)
 
     @cached_property
     def _output(self) -> str:
@@ -161,7 +142,7 @@ def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
         home = files("pincite.rerank").joinpath("minilm")
         words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
         graph = home.joinpath("model.onnx").read_bytes()
-        return _opened(name, home, lambda: graph, words.read_text(encoding="utf-8"), threads, graph)
+        return _opened(name, home, graph, words.read_text(encoding="utf-8"), threads, graph)
     folder = Path(name).expanduser()
     found = next((folder / each for each in GRAPHS if (folder / each).is_file()), None)
     if found is None or not (folder / "tokenizer.json").is_file():
@@ -172,13 +153,13 @@ def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
         )
     tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
     # By name: weights may stand in files beside it.
-    return _opened(folder.name, folder, lambda: str(found), tokenizer, threads, found.read_bytes())
+    return _opened(folder.name, folder, str(found), tokenizer, threads, found.read_bytes())
 
 
 def _opened(
     name: str,
     home: Traversable,
-    graph: Callable[[], bytes | str],
+    graph: bytes | str,
     tokenizer: str,
     threads: int,
     data: bytes,
