@@ -15,8 +15,11 @@ ROOT = Path(pincite.__file__).parent
 # Upper lines may import lower ones; names on one line never import each other.
 LAYERS = [
     {"cli"},
-    {"train"},
-    {"evaluate", "replay"},
+    {"adapters", "client", "serve"},
+    {"mcp"},
+    {"exam", "train", "tune"},
+    {"agent", "evaluate", "replay"},
+    {"ask"},
     {"api", "audit", "editions", "exchange", "update", "vectorise"},
     {"explain"},
     {"pipeline"},
