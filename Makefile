@@ -36,13 +36,14 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadscope -m "not alone"
+	$(BIN)/pytest -m alone tests
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n auto --dist loadscope -m "not slow"
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .

@@ -20,9 +20,13 @@ from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
 
 SOURCE = Path(__file__).parents[1] / "src"
-# Vectors that one test computed serve the others, and never the person who runs the tests.
-CACHE = tempfile.TemporaryDirectory(prefix="pincite-cache-", ignore_cleanup_errors=True)
-os.environ["PINCITE_CACHE"] = CACHE.name
+# Vectors that one test computed serve the others, in all processes that pytest starts, and never
+# the person who runs the tests.
+SHARED_CACHE = "PINCITE_TESTS_CACHE"
+if SHARED_CACHE not in os.environ:
+    _OWN_CACHE = tempfile.TemporaryDirectory(prefix="pincite-cache-", ignore_cleanup_errors=True)
+    os.environ[SHARED_CACHE] = _OWN_CACHE.name
+os.environ["PINCITE_CACHE"] = os.environ[SHARED_CACHE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ def environment() -> dict[str, str]:
     """Return the environment without any settings of the person who runs the tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PINCITE_")}
     own = {"PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", "COLUMNS": "200"}
-    return {**kept, **own, "PINCITE_CACHE": CACHE.name}
+    return {**kept, **own, "PINCITE_CACHE": os.environ[SHARED_CACHE]}
 
 
 @pytest.fixture(scope="session")

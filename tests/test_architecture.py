@@ -100,6 +100,7 @@ def test_public_names_are_what_they_say() -> None:
     assert len(pincite.__all__) <= 20
 
 
+@pytest.mark.alone
 def test_import_is_light_and_fast() -> None:
     code = (
         "import sys, time; start = time.perf_counter(); import pincite;"

@@ -37,7 +37,7 @@ QUESTIONS = [
     "how is the pump cleaned",
     "what does the error light mean",
 ]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.timeout(600)]
 
 
 def words(query: str, texts: Sequence[str]) -> list[float]:

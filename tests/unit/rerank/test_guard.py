@@ -48,6 +48,7 @@ def test_work_is_done_and_errors_come_through() -> None:
             guard().run(fails, deadline)
 
 
+@pytest.mark.alone
 def test_nobody_waits_past_the_deadline(release: Event) -> None:
     started = time.monotonic()
     with pytest.raises(TookTooLong):
@@ -55,6 +56,7 @@ def test_nobody_waits_past_the_deadline(release: Event) -> None:
     assert 0.19 < time.monotonic() - started < 0.6
 
 
+@pytest.mark.alone
 def test_what_hangs_is_bounded_and_nobody_queues_for_it(release: Event) -> None:
     own, before = guard(workers=2, waiting=50, failures=0), threads()
     for _ in range(2):

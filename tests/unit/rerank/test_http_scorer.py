@@ -219,6 +219,7 @@ def test_an_answer_that_is_cut_off_is_no_answer(service: Loopback) -> None:
         service.scorer(retries=0, timeout_seconds=0.5).score("q", TEXTS)
 
 
+@pytest.mark.alone
 def test_slow_services_are_given_up(service: Loopback) -> None:
     def slow(body: dict[str, Any]) -> Answer:
         time.sleep(1.0)

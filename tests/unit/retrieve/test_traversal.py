@@ -168,6 +168,7 @@ def test_slow_patterns_go_to_re2_where_it_is(monkeypatch: pytest.MonkeyPatch) ->
     assert query_pattern("(a+)+b", where="test") == ("re2", "(a+)+b", False)
 
 
+@pytest.mark.alone
 def test_the_real_re2_is_linear() -> None:
     pytest.importorskip("re2", reason="the re2 extra is not installed")
     start = time.perf_counter()
