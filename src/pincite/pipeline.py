@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from pincite.core.errors import ConfigError
 from pincite.core.late_settings import LATE
@@ -34,6 +34,9 @@ from pincite.retrieve.place import PlaceFirst
 from pincite.retrieve.routing import Routed, Router
 from pincite.retrieve.rows import Rows
 from pincite.retrieve.spread import Spread
+
+if TYPE_CHECKING:
+    from pincite.learn.features import Features
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +194,31 @@ def _with_places(
     spread = settings.search.spread
     last: list[Reranker] = [Spread(index.snapshot, spread)] if spread else []
     if settings.learn.model:  # at the end: it learned from the order after spreading
-        last.append(_learned(settings.learn.model, words, index))
+        last.append(_learned(settings, words, index))
     return Pipeline(around, [*rerankers, *last], depth=settings.search.depth)
 
 
-def _learned(model: str, words: Lexical, index: OpenIndex) -> Reranker:
+def _learned(settings: Settings, words: Lexical, index: OpenIndex) -> Reranker:
     # Few searches have a model, and others need not wait for what it imports.
-    from pincite.learn.features import Features
     from pincite.rerank.learned import Learned
 
-    return Learned.load(model, Features(index, words.rows))
+    return Learned.load(settings.learn.model, features_of(settings, index, words.rows))
+
+
+def features_of(settings: Settings, index: OpenIndex, rows: Rows | None = None) -> Features:
+    """Return what works out features, with all that the index has of meaning."""
+    from pincite.learn.features import Features
+
+    rows = rows or Rows(index)
+    spec = spec_of(settings.embedding)
+    if spec is None or not index.has_vectors(spec.id):
+        return Features(index, rows)
+    encoder = open_encoder(settings.embedding)
+    tokens = TokenIndex(index.snapshot, spec.id)
+    late = None
+    if spec.has_tokens and not tokens.is_empty:
+        late = LateInteraction(tokens, cast(TokenEncoder, encoder), rows, 0.0).matches
+    return Features(index, rows, _dense(encoder, index, rows), late)
 
 
 def traversal(settings: Settings, index: OpenIndex) -> Pipeline:

@@ -46,7 +46,7 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
     if spec is None:
         return
     with Snapshot.open(folder) as snapshot:
-        with_tokens = spec.has_tokens and settings.late_weight > 0
+        with_tokens = spec.has_tokens and settings.keeps_tokens
         known = {
             v.entry.segment: v
             for v in snapshot.vectors

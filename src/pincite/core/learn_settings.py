@@ -11,3 +11,6 @@ class LearnSettings:
 
     # File of the model that reorders the best candidates; empty leaves the order as it is.
     model: str = ""
+    # Whether ingesting keeps vectors of tokens for it, so that it can compare word by word: about
+    # four times the size of the text, and its best evidence. Only the shipped encoder has them.
+    tokens: bool = False

@@ -164,6 +164,11 @@ class Settings:
         is_chosen = self.search.pipeline == LATE
         return self.late.weight or (USUAL_WEIGHT if is_chosen else 0.0)
 
+    @property
+    def keeps_tokens(self) -> bool:
+        """Whether ingesting keeps the vectors of tokens."""
+        return self.late_weight > 0 or self.learn.tokens
+
     def shape(self) -> dict[str, Any]:
         """Return the part that shapes an index, as plain values."""
         return {"ingest": asdict(self.ingest), "tokens": asdict(self.tokens)}

@@ -33,7 +33,8 @@ def make_index(
         if outcome.status == "rejected" and not lenient:
             raise SourceError(outcome.reason, hint=outcome.hint or "give the folder with --data")
     for settings in pipelines:
-        if settings.search.pipeline != WORDS_ALONE:  # vectors take far longer than the rest
+        # Vectors take far longer than the rest.
+        if settings.search.pipeline != WORDS_ALONE or settings.learn.tokens:
             deque(embed_index(folder, settings), maxlen=0)
 
 

@@ -14,9 +14,9 @@ from pincite.api import Index
 from pincite.core.errors import SourceError, StoreError
 from pincite.core.types import Query
 from pincite.learn.examples import Examples
-from pincite.learn.features import Features
 from pincite.learn.labels import Gold, grade_by_place
 from pincite.learn.train import FOLDS
+from pincite.pipeline import features_of
 from pincite.retrieve.spread import section_of
 
 MAX_QUESTION_CHARS = 10_000
@@ -77,7 +77,7 @@ def examples_of(index: Index, judged: Sequence[Judged], k: int) -> Examples:
     Questions are kept together by document; where too few documents are asked about to hold some
     back, by section.
     """
-    features = Features(index.opened)
+    features = features_of(index.settings, index.opened)
     tables, grades, sizes = [], [], []
     for each in judged:
         ranking = index.pipeline.search(Query(each.text), max(k, index.settings.search.depth))

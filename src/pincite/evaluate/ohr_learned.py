@@ -31,11 +31,12 @@ from pincite.evaluate.ohr_bench import (
 from pincite.evaluate.set_bm25 import SetBm25
 from pincite.index.postings import Array
 from pincite.learn.examples import SEED, Examples, folds_by_group, out_of_fold
-from pincite.learn.features import NAMES, Features
+from pincite.learn.features import NAMES
 from pincite.learn.labels import grade_as_published
 from pincite.learn.matches import match_words
 from pincite.learn.train import scorer_of
 from pincite.learn.word_features import OF_WORDS, bm25_rank, rank_confidence_ratio
+from pincite.pipeline import features_of
 
 K = 10  # candidates that a model sees, in training and in use
 POOL = 100  # candidates that features look at
@@ -149,7 +150,7 @@ def _asked(
 
 def _by_features(index: Index, questions: Sequence[Question]) -> Iterator[Asked]:
     """Yield the candidates of the pipeline with all features; graded by page."""
-    features = Features(index.opened)
+    features = features_of(index.settings, index.opened)
     for question in questions:
         ranking = index.pipeline.search(Query(question.text), POOL)
         chunks = index.snapshot.get(ranking.ids[:20])

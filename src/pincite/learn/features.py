@@ -6,7 +6,7 @@ Words come from the index as it was written: a candidate's text is not analysed 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -36,8 +36,12 @@ SCORES = {"late_score": "late", "cross_score": "rerank"}
 # Whether the query names it, and its score before this stage / the best one.
 NAMED = {"named_place": "place", "named_entity": "entities"}
 OF_DOCUMENT = ("document_bm25", "document_bm25_share", "document_coverage")
-OURS = ("bm25", *PARTS, "stage_share", *NAMED, *WINDOWS, *OF_DOCUMENT, *OF_POOL, *OF_TEXT, *SCORES)
+INSIDE = ("inside_bm25", "inside_share", "inside_coverage")
+OF_WHOLE = (*OF_DOCUMENT, *INSIDE)
+OURS = ("bm25", *PARTS, "stage_share", *NAMED, *WINDOWS, *OF_WHOLE, *OF_POOL, *OF_TEXT, *SCORES)
 NAMES = (*PUBLISHED, *OURS)
+# How well each of some chunks matches a question word by word; NaN where it is not known.
+WordMatches = Callable[[str, Sequence[str]], Array]
 _SPLIT_NAME = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
@@ -46,16 +50,22 @@ class Features:
 
     Args:
         dense: says how near candidates are in meaning, where no stage before has.
+        late: says how well chunks match a question word by word (MaxSim), in the same way.
     """
 
     names = NAMES
 
     def __init__(
-        self, index: OpenIndex, rows: Rows | None = None, dense: Dense | None = None
+        self,
+        index: OpenIndex,
+        rows: Rows | None = None,
+        dense: Dense | None = None,
+        late: WordMatches | None = None,
     ) -> None:
         self.index = index
         self.rows = rows or Rows(index)
         self.dense = dense
+        self.late = late
         self.bm25 = Bm25()
         self._words_of = lru_cache(maxsize=20_000)(self._look_up_words)
 
@@ -73,6 +83,9 @@ class Features:
         )
         table |= _stage_scores(hits)
         table["semantic_similarity"] = self._similarity(ranking.query, hits, rows[:k])
+        if self.late is not None and not any("late" in hit.raw for hit in hits):
+            matches = self.late(ranking.query.text, [hit.chunk_id for hit in hits])
+            table["late_score"] = np.nan_to_num(matches)
         pool = self._pool(ranking, rows, len(hits))
         table |= {name: feature(pool) for name, feature in OF_POOL.items()}
         chunks = self.index.snapshot.get([hit.chunk_id for hit in hits])
@@ -165,7 +178,8 @@ class Features:
         found += [(name, self._window(asked, matches, rows, w)) for name, w in WINDOWS.items()]
         home = np.where(rows == NOWHERE, NOWHERE, self._documents[rows])
         of_document = self._document_scores.of(asked, home)
-        return [*found, *zip(OF_DOCUMENT, of_document, strict=True)]
+        inside = self._document_scores.inside(asked, rows)
+        return [*found, *zip(OF_WHOLE, (*of_document, *inside), strict=True)]
 
     def _matches(self, words: Sequence[str], asked: QueryTerms, rows: Array) -> Matches:
         """Return where a question's words stand in rows, from the terms that the index keeps."""

@@ -81,7 +81,11 @@ def fit_calibrated(
     scores = out_of_fold(examples, partial(scorer_of, kind, names), folds)
     slope, offset = calibration(scores, examples.grades > 0)
     model = fit(kind, examples, names)
-    return replace(model, slope=slope, offset=offset, about=dict(about)), scores
+    # What was 0 in all examples was not there to learn from, and need not be there to search.
+    used = np.any(examples.table, axis=0).tolist()
+    reads = [name for name, is_used in zip(names, used, strict=True) if is_used]
+    whole = {**about, "reads": reads}
+    return replace(model, slope=slope, offset=offset, about=whole), scores
 
 
 def scorer_of(kind: str, names: Sequence[str], examples: Examples) -> Callable[[Array], Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pincite.core.errors import ModelError
 from pincite.core.types import Hit, Ranking
 from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Model, load_model
@@ -29,8 +30,16 @@ class Learned:
 
     @classmethod
     def load(cls, file: str | Path, features: Features) -> Learned:
-        """Return the stage with the model of a file."""
-        return cls(load_model(Path(file)), features)
+        """Return the stage with the model of a file, if the index has what the model reads."""
+        model = load_model(Path(file))
+        of_vectors = {"semantic_similarity": features.dense, "late_score": features.late}
+        for name, source in of_vectors.items():
+            if source is None and name in model.about.get("reads", ()):
+                raise ModelError(
+                    f"{file} reads {name}, for which this index has no vectors",
+                    hint="ingest with --set learn.tokens=true, or learn a model on this index",
+                )
+        return cls(model, features)
 
     def rerank(self, ranking: Ranking) -> Ranking:
         table = self.features.of(ranking, self.model.k)

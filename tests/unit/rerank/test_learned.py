@@ -136,3 +136,18 @@ def test_a_setting_names_the_file(index: Index, tmp_path: Path) -> None:
     file.write_text("{}")
     with pytest.raises(ModelError, match=r"model\.json"):
         Index(index.opened, settings)
+
+
+def test_a_model_that_reads_vectors_needs_an_index_with_them(
+    make_index: Callable[..., Index], tmp_path: Path
+) -> None:
+    index = make_index({"a.md": "# A\n\nwires and pipes\n"})
+    file = tmp_path / "model.json"
+    save_model(replace(model("late_score", 1.0), about={"reads": ["late_score"]}), file)
+    with pytest.raises(ModelError, match="reads late_score") as caught:
+        Learned.load(file, Features(index.opened))
+    assert "learn.tokens" in (caught.value.hint or "")
+    matches = Features(index.opened, late=lambda question, ids: np.full(len(ids), 0.5))
+    stage = Learned.load(file, matches)
+    ranked = stage.rerank(index.pipeline.search(Query("wires"), 5))
+    assert [hit.raw["late_score"] for hit in ranked.hits] == [0.5]
