@@ -24,6 +24,7 @@ from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
 from pincite.core.learn_settings import LearnSettings as LearnSettings
 from pincite.core.rerank_settings import RerankSettings as RerankSettings
+from pincite.core.serve_settings import ServeSettings as ServeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,7 @@ class Settings:
     learn: LearnSettings = field(default_factory=LearnSettings)
     answer: AnswerSettings = field(default_factory=AnswerSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
 
     @property
     def late_weight(self) -> float:
