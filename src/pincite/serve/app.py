@@ -10,11 +10,30 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from pincite.core.settings import Settings
-from pincite.serve import document_routes, health_routes, search_routes
+from pincite.serve import (
+    ask_routes,
+    document_routes,
+    feedback_routes,
+    health_routes,
+    openai_routes,
+    rerank_routes,
+    search_routes,
+    session_routes,
+)
 from pincite.serve.middleware import Envelope
 from pincite.serve.requests import add_error_handlers
 from pincite.serve.service import DEFAULT, Options, Service
 
+ROUTES = (
+    search_routes,
+    ask_routes,
+    session_routes,
+    document_routes,
+    feedback_routes,
+    rerank_routes,
+    openai_routes,
+    health_routes,
+)
 ABOUT = """Finds the exact clause, table or rule in reference documents and cites it.
 
 Send a key as `Authorization: Bearer KEY` where keys are configured. Errors have one shape:
@@ -52,8 +71,8 @@ def create_app(
         redoc_url=None,
     )
     app.state.service = service
-    for each in (search_routes, document_routes, health_routes):
-        app.include_router(each.router)
+    for routes in ROUTES:
+        app.include_router(routes.router)
     add_error_handlers(app)
     if origins := [each.strip() for each in chosen.serve.cors_origins.split(",") if each.strip()]:
         app.add_middleware(

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -34,29 +35,45 @@ class Generation:
         self._metrics = metrics
         self.index = Index(OpenIndex.open(folder), settings, metrics=metrics)
         self.number = self.index.snapshot.manifest.generation
-        self._views: OrderedDict[tuple[str, ...], Index] = OrderedDict()
+        self._views: OrderedDict[tuple[tuple[str, ...] | None, float], Index] = OrderedDict()
         self._lock = Lock()
         self._users = 0
         self._is_retired = False
 
-    def seen_by(self, access: tuple[str, ...] | None) -> Index:
-        """Return the index as one with these tags sees it; None is one who sees all."""
-        if access is None:
+    def seen_by(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> Index:
+        """Return the index as one with these tags sees it; None is one who sees all.
+
+        With a threshold, hits are read together with the question, and those left out that answer
+        it with a smaller probability.
+        """
+        tags = None if access is None else tuple(sorted({tag.casefold() for tag in access}))
+        name = (tags, threshold)
+        if name == (None, 0.0):
             return self.index
-        name = tuple(sorted({tag.casefold() for tag in access}))
         with self._lock:
             if name in self._views:
                 self._views.move_to_end(name)
                 return self._views[name]
-        opened = self.index.opened.seen_by(name)
-        is_all = opened is self.index.opened
-        view = self.index if is_all else Index(opened, self._settings, metrics=self._metrics)
+        view = self._made(tags, threshold)
         with self._lock:
             # Two threads may have made it at the same time: one is kept.
             view = self._views.setdefault(name, view)
             while len(self._views) > VIEWS:
                 self._views.popitem(last=False)
         return view
+
+    def _made(self, tags: tuple[str, ...] | None, threshold: float) -> Index:
+        opened = self.index.opened
+        if tags is not None:
+            opened = self.seen_by(tags).opened if threshold else opened.seen_by(tags)
+        if opened is self.index.opened and not threshold:
+            return self.index
+        settings = self._settings
+        if threshold:
+            # Who names a threshold waits for it: hits that nobody read would pass it unseen.
+            rerank = replace(settings.rerank, enabled=True, threshold=threshold, budget_ms=0)
+            settings = replace(settings, rerank=rerank)
+        return Index(opened, settings, metrics=self._metrics)
 
     def enter(self) -> None:
         with self._lock:
@@ -107,7 +124,7 @@ class Collection:
         return current is None or current.index.ready
 
     @contextmanager
-    def lease(self, access: tuple[str, ...] | None) -> Iterator[Index]:
+    def lease(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> Iterator[Index]:
         """Hand out the index as a reader with these tags sees it, for as long as it is used."""
         with self._lock:
             generation = self._current
@@ -117,7 +134,7 @@ class Collection:
                 )
             generation.enter()
         try:
-            yield generation.seen_by(access)
+            yield generation.seen_by(access, threshold)
         finally:
             generation.leave()
 

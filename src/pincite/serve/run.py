@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +92,11 @@ def run(
     if options.workers == 1:
         uvicorn.run(app, **common)
         return
-    os.environ[VARIABLE] = _plan(folders, settings, options)
-    uvicorn.run("pincite.serve.run:planned_app", factory=True, workers=options.workers, **common)
+    with tempfile.TemporaryDirectory(prefix="pincite-serve-") as scratch:  # for this user alone
+        shared = replace(options, sessions=Path(scratch) / "sessions.sqlite")
+        os.environ[VARIABLE] = _plan(folders, settings, shared)
+        factory = "pincite.serve.run:planned_app"
+        uvicorn.run(factory, factory=True, workers=options.workers, **common)
 
 
 def _plan(folders: Mapping[str, Path], settings: Settings, options: Options) -> str:
@@ -103,6 +107,7 @@ def _plan(folders: Mapping[str, Path], settings: Settings, options: Options) -> 
             "keys": str(options.keys.absolute()) if options.keys else None,
             "audit_log": str(options.audit_log.absolute()) if options.audit_log else None,
             "workers": options.workers,
+            "sessions": str(options.sessions) if options.sessions else None,
         }
     )
 
@@ -115,5 +120,6 @@ def planned_app() -> FastAPI:
         Path(plan["keys"]) if plan["keys"] else None,
         Path(plan["audit_log"]) if plan["audit_log"] else None,
         plan["workers"],
+        Path(plan["sessions"]) if plan["sessions"] else None,
     )
     return create_app({n: Path(f) for n, f in plan["folders"].items()}, settings, options)

@@ -21,6 +21,7 @@ from pincite.serve.errors import ServiceError
 from pincite.serve.keys import Keys, read_keys
 from pincite.serve.metrics import HttpMetrics
 from pincite.serve.rates import Buckets
+from pincite.serve.sessions import Sessions
 from pincite.serve.work import Work
 
 P = ParamSpec("P")
@@ -38,6 +39,7 @@ class Options:
     keys: Path | None = None  # file of keys; None: everybody may do everything
     audit_log: Path | None = None
     workers: int = 1  # processes that share the work, and so the rates
+    sessions: Path | None = None  # file of chats, which several processes share; None: in memory
 
 
 class Service:
@@ -61,6 +63,8 @@ class Service:
         self.metrics = HttpMetrics()
         self.audit = AuditLog(self.options.audit_log, log_queries=self.limits.log_queries)
         self.buckets = Buckets()
+        limits = self.limits
+        self.sessions = Sessions(self.options.sessions, limits.sessions, limits.session_messages)
         self.streams = 0
         self.is_stopping = False
         self._keys: Keys | None = None
@@ -89,6 +93,7 @@ class Service:
             work.close()
         for collection in self.collections.values():
             collection.close()
+        self.sessions.close()
         self.audit.close()
 
     async def _watch(self) -> None:

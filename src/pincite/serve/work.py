@@ -54,6 +54,10 @@ class Work:
         if self.pending >= self.most:
             self.shed += 1
             raise overloaded(max(1.0, self._seconds * self.pending / self._threads))
+        return self.go_on(work, *args, **kwargs)
+
+    def go_on(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """Begin a part of something that was let in before: it is never refused."""
         self.pending += 1
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
