@@ -77,7 +77,7 @@ class AnswerReply(BaseModel):
 STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer, or the events on the way to it.",
-        "content": {STREAM: {"schema": {"type": "string"}, "example": EXAMPLE}},
+        "content": {STREAM: {"example": EXAMPLE}},
     }
 }
 

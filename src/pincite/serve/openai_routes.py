@@ -189,7 +189,7 @@ class ChatReply(BaseModel):
 @router.post(
     "/chat/completions",
     response_model=ChatReply,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def chat(body: ChatBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
     """Answer the last message from the documents, with citations; also where there is none."""
