@@ -28,7 +28,7 @@ LENIENT = (*LENIENT, "/api/ruleslawyer/query", "/sessions/{session}/messages")
 def address(sample_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("described") / "index"
     shutil.copytree(sample_index, folder)
-    with served(folder, settings(rate_per_minute=0, texts=20)) as found:
+    with served(folder, settings(rate_per_minute=0, texts=20, jobs=100_000)) as found:
         yield found
 
 

@@ -16,7 +16,7 @@ class ServeSettings:
     # Requests that may wait for a thread; the next one gets 503 and is asked to come back.
     queue: int = 256
     # A search is given up after this time, an answer after that; 504 says so.
-    search_seconds: float = 20.0
+    search_seconds: float = 30.0
     ask_seconds: float = 120.0
     # Answers that may be streamed at the same time.
     streams: int = 128

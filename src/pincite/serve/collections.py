@@ -98,11 +98,13 @@ class Generation:
 class Collection:
     """One index folder, served under a name; safe for any number of threads."""
 
-    def __init__(self, name: str, folder: Path, settings: Settings) -> None:
+    def __init__(
+        self, name: str, folder: Path, settings: Settings, metrics: Metrics | None = None
+    ) -> None:
         self.name = name
         self.folder = folder
         self.settings = settings
-        self.metrics = Metrics(log_queries=settings.rerank.log_queries)
+        self.metrics = metrics or Metrics(log_queries=settings.rerank.log_queries)
         self.reloads = 0
         self.problem = ""  # why the newest generation is not served, for the log and metrics
         self._current: Generation | None = None

@@ -58,5 +58,4 @@ def _lines(service: Service) -> Iterator[str]:
     yield from counter("pincite_reloads_total", [(name, each.reloads) for name, each in served])
     stale = [(name, float(bool(each.problem))) for name, each in served]
     yield from gauge("pincite_newest_generation_unusable", stale)
-    if service.settings.rerank.enabled and len(service.collections) == 1:
-        yield from next(iter(service.collections.values())).metrics.text().splitlines()
+    yield from service.reranking.text().splitlines()

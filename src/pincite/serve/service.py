@@ -14,6 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from pincite.api import Index
 from pincite.core.errors import ConfigError, PinciteError
 from pincite.core.settings import Settings
+from pincite.rerank.metrics import Metrics
 from pincite.serve.audit_log import AuditLog
 from pincite.serve.callers import OWNER, Caller, caller_of
 from pincite.serve.collections import Collection
@@ -53,8 +54,10 @@ class Service:
         self.options = options or Options()
         if not folders:
             raise ConfigError("no index to serve", hint="name one: pincite serve --index FOLDER")
+        self.reranking = Metrics(log_queries=settings.rerank.log_queries)
         self.collections = {
-            name: Collection(name, folder, settings) for name, folder in folders.items()
+            name: Collection(name, folder, settings, self.reranking)
+            for name, folder in folders.items()
         }
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
