@@ -252,8 +252,10 @@ def _figures(tally: Tally, quiet: Tally, seconds: float) -> dict[str, Any]:
     }
 
 
-async def overload(port: int, questions: Sequence[str], clients: int) -> dict[str, Any]:
-    tally = await crowd(port, questions, clients, time.monotonic() + 5, is_stream=False)
+async def overload(
+    port: int, questions: Sequence[str], clients: int, seconds: float
+) -> dict[str, Any]:
+    tally = await crowd(port, questions, clients, time.monotonic() + seconds, is_stream=False)
     answered, refused = tally.statuses["200"], len(tally.refused)
     return {
         "clients": clients,
@@ -276,7 +278,9 @@ def measured(args: argparse.Namespace) -> dict[str, Any]:
         with server(folder) as (port, pid):
             found = asyncio.run(under_load(port, pid, folder, questions, args))
         with server(folder, "serve.queue=8", "serve.threads=2") as (port, _):
-            found["overload"] = asyncio.run(overload(port, questions, args.searches // 2))
+            found["overload"] = asyncio.run(
+                overload(port, questions, args.searches // 2, min(5.0, args.seconds / 2))
+            )
     return {"seconds": args.seconds, "load_average": os.getloadavg()[0], **found}
 
 

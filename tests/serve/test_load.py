@@ -24,7 +24,7 @@ def script() -> ModuleType:
 @pytest.mark.slow
 def test_a_crowd_is_served_while_the_index_changes() -> None:
     bench = script()
-    words = ["--seconds", "5", "--searches", "40", "--streams", "15", "--swap-seconds", "1.2"]
+    words = ["--seconds", "4", "--searches", "40", "--streams", "15", "--swap-seconds", "1.0"]
     found = bench.measured(bench.arguments(words))
     for kind in ("search", "answer"):
         assert found["crowd"][kind]["errors"] == 0, found["crowd"][kind]
