@@ -71,12 +71,16 @@ class Index:
     """
 
     def __init__(
-        self, opened: OpenIndex, settings: Settings, scorer: PairScorer | None = None
+        self,
+        opened: OpenIndex,
+        settings: Settings,
+        scorer: PairScorer | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self.opened = opened
         self.snapshot = opened.snapshot
         self.settings = settings
-        self.pipeline: Pipeline = build(settings, opened, scorer)
+        self.pipeline: Pipeline = build(settings, opened, scorer, metrics)
         stages = self.pipeline.rerankers
         self._pairs = next((each for each in stages if isinstance(each, CrossEncode)), None)
         self._is_warm = False

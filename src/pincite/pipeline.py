@@ -72,8 +72,16 @@ class Pipeline:
         return replace(self, rerankers=kept)
 
 
-def build(settings: Settings, index: OpenIndex, scorer: PairScorer | None = None) -> Pipeline:
-    """Return the pipeline that the settings name; a scorer of one's own re-ranks in any case."""
+def build(
+    settings: Settings,
+    index: OpenIndex,
+    scorer: PairScorer | None = None,
+    metrics: Metrics | None = None,
+) -> Pipeline:
+    """Return the pipeline that the settings name; a scorer of one's own re-ranks in any case.
+
+    Several pipelines may count into the same metrics.
+    """
     preset = PRESETS.get(settings.search.pipeline)
     if preset is None:
         raise ConfigError(
@@ -83,15 +91,17 @@ def build(settings: Settings, index: OpenIndex, scorer: PairScorer | None = None
         settings = replace(settings, rerank=replace(settings.rerank, enabled=True))
     scorer = scorer or open_scorer(settings.rerank)
     pipeline = preset(settings, index)
-    return _reranked(pipeline, settings, index, scorer) if scorer else pipeline
+    if scorer is None:
+        return pipeline
+    metrics = metrics or Metrics(log_queries=settings.rerank.log_queries)
+    return _reranked(pipeline, settings, index, scorer, metrics)
 
 
 def _reranked(
-    pipeline: Pipeline, settings: Settings, index: OpenIndex, scorer: PairScorer
+    pipeline: Pipeline, settings: Settings, index: OpenIndex, scorer: PairScorer, metrics: Metrics
 ) -> Pipeline:
     """Return the pipeline with pairs read before its hits are spread."""
     chosen = settings.rerank
-    metrics = Metrics(log_queries=chosen.log_queries)
     stages: list[Reranker] = [s for s in pipeline.rerankers if not isinstance(s, Spread)]
     stages.append(CrossEncode(index.snapshot, scorer, chosen, metrics))
     if chosen.threshold:

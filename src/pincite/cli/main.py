@@ -19,6 +19,7 @@ from pincite.cli import (
     explain,
     ingest,
     judgements,
+    keys,
     label,
     learning,
     listing,
@@ -26,6 +27,7 @@ from pincite.cli import (
     replay,
     reproduce,
     search,
+    serving,
     show,
     similar,
     training,
@@ -51,6 +53,8 @@ app.command("diff")(diff.diff)
 app.command("export")(exchange.export)
 app.command("import")(exchange.load)
 app.command("doctor")(doctor.doctor)
+app.command("serve")(serving.serve)
+app.add_typer(keys.app, name="keys")
 app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("label")(label.label)

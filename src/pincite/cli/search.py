@@ -147,15 +147,17 @@ def _as_json(
     empty: str | None,
     beside: list[tuple[Companion, Chunk]],
 ) -> dict[str, Any]:
+    from pincite.answer.plain import companion_values, passage_values
+
     return {
         "query": result.query.text,
         "filters": plain(result.query.filters),
         "note": empty,
         "notes": list(result.ranking.notes),
-        "hits": [passage_json(passage) for passage in result.passages],
+        "hits": [passage_values(passage) for passage in result.passages],
         "missing": [{"place": place, "nearest": nearest or None} for place, nearest in missing],
         "corrections": dict(result.corrections),
-        "companions": [_companion_json(each, chunk) for each, chunk in beside],
+        "companions": [companion_values(each, chunk) for each, chunk in beside],
         "seconds": dict(result.seconds),
     }
 
@@ -175,45 +177,6 @@ def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | No
     if not result.passages and not (result.steps[0].ranking.hits and result.ranking.notes):
         where = "what the filters leave" if plain(result.query.filters) else "this index"
         err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
-
-
-def _companion_json(companion: Companion, chunk: Chunk) -> dict[str, Any]:
-    return {
-        "locator": chunk.locator,
-        "document": chunk.span.doc_id,
-        "relation": companion.relation,
-        "evidence": companion.evidence,
-        "of": companion.of,
-        "chunk": chunk.id,
-    }
-
-
-def passage_json(passage: Passage) -> dict[str, Any]:
-    """Return a passage as plain values."""
-    chunk, place = passage.chunk, passage.place
-    return {
-        "rank": passage.rank,
-        "citation": passage.citation,
-        "locator": place.locator,
-        "document": chunk.span.doc_id,
-        "title": passage.document,
-        "path": list(place.path),
-        "page": place.page,
-        "kind": place.kind,
-        "span": [place.span.start, place.span.end],
-        "snippet": passage.snippet,
-        "marks": [list(mark) for mark in passage.marks],
-        "score": passage.hit.score,
-        "why": dict(passage.hit.features),
-        "raw": dict(passage.hit.raw),
-        "chunk": {
-            "id": chunk.id,
-            "locator": chunk.locator,
-            "kind": chunk.kind,
-            "span": [chunk.span.start, chunk.span.end],
-            "text": chunk.text,
-        },
-    }
 
 
 def _print(passage: Passage) -> None:

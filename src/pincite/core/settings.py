@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from pincite.core.answer_settings import AnswerSettings as AnswerSettings
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
@@ -23,6 +24,7 @@ from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
 from pincite.core.learn_settings import LearnSettings as LearnSettings
 from pincite.core.rerank_settings import RerankSettings as RerankSettings
+from pincite.core.serve_settings import ServeSettings as ServeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,9 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
 
     @property
     def late_weight(self) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pincite.core.errors import ConfigError
 from pincite.core.settings import EmbeddingSettings
 from pincite.embed.http_encoder import HttpEncoder
 from pincite.embed.hub_encoder import HubEncoder
-from pincite.embed.models import Encoder, spec_of
+from pincite.embed.models import Encoder, ModelSpec, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
 from pincite.embed.service import OPENAI, OPENAI_KEY, Service
 
@@ -38,4 +40,10 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
         )
     if spec.source == "sentence-transformers":
         return HubEncoder(spec)
-    return OnnxEncoder(spec, threads=settings.threads)
+    return _local(spec, settings.threads)
+
+
+@lru_cache(maxsize=4)
+def _local(spec: ModelSpec, threads: int) -> OnnxEncoder:
+    """Return one encoder for all indexes that name it: its weights are in memory once."""
+    return OnnxEncoder(spec, threads=threads)

@@ -93,8 +93,17 @@ class Groups:
         rows = []
         for part in self._parts:
             codes, names = numbered(part, self.by)
-            table = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
-            rows.append(table[codes[part.searched]])
+            of_rows = codes[part.searched]
+            # What only dropped documents have is no group any more; no row of theirs is asked for.
+            live = set(of_rows[part.live[part.searched]].tolist())
+            table = np.array(
+                [
+                    known.setdefault(name, len(known)) if code in live else 0
+                    for code, name in enumerate(names)
+                ],
+                dtype=np.int64,
+            )
+            rows.append(table[of_rows])
         return rows, list(known)
 
     @property

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from pincite.core.errors import ConfigError
 from pincite.core.profiles import profile_text, profile_values
 from pincite.core.toml_table import Table
+from pincite.core.types import Filters
 from pincite.index.aliases import Aliases
 from pincite.index.corrections import Corrections
 from pincite.index.filters import RowFilter
@@ -31,6 +33,16 @@ class OpenIndex:
         self.filters = RowFilter(snapshot)
         self._language_of = lru_cache(maxsize=REMEMBERED_DOCUMENTS)(self._find_language)
         self.title_of = lru_cache(maxsize=REMEMBERED_DOCUMENTS)(snapshot.title)
+
+    def seen_by(self, access: Iterable[str]) -> OpenIndex:
+        """Return the index as one sees it who has these access tags.
+
+        Documents that need others are not filtered but absent: no count, no statistic, no
+        suggestion and no error tells of them. See ``docs/decisions/0015-service.md``.
+        """
+        allowed = self.filters.documents(Filters(access=tuple(access))) or frozenset()
+        hidden = frozenset(self.snapshot.documents()) - allowed
+        return OpenIndex(self.snapshot.hiding(hidden)) if hidden else self
 
     @cached_property
     def analyzer(self) -> QueryAnalyzer:

@@ -75,7 +75,9 @@ class Vocabulary:
     def _by_length(self) -> dict[int, list[str]]:
         words: set[str] = set()
         for segment in self._segments:
-            if WORDS in segment.arrays:
+            if segment.has_hidden:
+                words |= _visible_words(segment)
+            elif WORDS in segment.arrays:
                 words.update(unpacked(segment.arrays[WORDS]))
         groups: dict[int, list[str]] = defaultdict(list)
         for word in sorted(words):
@@ -106,3 +108,17 @@ def _is_likely(word: str, near: str) -> bool:
     if word[0] != near[0]:
         return len(word) >= LONG and int(OSA.distance(word, near)) == 1
     return len(word) >= SURE or sorted(word) == sorted(near)
+
+
+def _visible_words(segment: Segment) -> set[str]:
+    """Return the words of the documents that a reader may see, from their texts.
+
+    A form of a word that only a hidden document has must not be suggested, also where another form
+    of it is known: the packed words do not say whose they are.
+    """
+    written: set[str] = set()
+    for entry in segment.entries():
+        for chunk in entry.loaded.chunks:
+            if chunk.searched:
+                written.update(chunk.context.split(), chunk.text.split())
+    return plain_words(written)

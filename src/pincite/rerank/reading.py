@@ -30,14 +30,16 @@ def windows_of(chunk: Chunk, tokens: int) -> list[str]:
     Nothing is cut away: a long chunk has several windows, and the best of them speaks for it.
     """
     body = chunk.text.strip()
-    starts = [found.start() for found in _TOKEN.finditer(body)]
-    if not starts:
-        return []
     # The first heading is the document's title: the same for all of its chunks.
     names = chunk.path[1:] if len(chunk.path) > 1 else chunk.path
     heading = SEPARATOR.join(names)[-HEADING_CHARS:]
-    size = max(tokens, 2 * OVERLAP_TOKENS)
-    return [f"{heading}\n{body[a:b].strip()}".strip() for a, b in cut(starts, len(body), size)]
+    return [f"{heading}\n{body[a:b].strip()}".strip() for a, b in stretches(body, tokens)]
+
+
+def stretches(text: str, tokens: int) -> list[tuple[int, int]]:
+    """Return where the windows of a text begin and end; none for one without words."""
+    starts = [found.start() for found in _TOKEN.finditer(text)]
+    return cut(starts, len(text), max(tokens, 2 * OVERLAP_TOKENS)) if starts else []
 
 
 def checked(scores: Sequence[float], count: int) -> list[float]:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -40,6 +41,7 @@ class Segment:
         self.folder = folder
         self.entry = entry
         self.dropped = frozenset(entry.dropped)
+        self.has_hidden = False  # some of its documents are kept from this reader
         self.check(full=False)
         home = home_of(folder, entry).absolute()
         try:
@@ -58,6 +60,16 @@ class Segment:
 
     def close(self) -> None:
         self._database.close()
+
+    def hiding(self, doc_ids: frozenset[str]) -> Segment:
+        """Return this segment as if it did not have some documents; both share what is open."""
+        mine = doc_ids.intersection(self.doc_ids())
+        if not mine:
+            return self
+        other = copy(self)
+        other.dropped = self.dropped | mine
+        other.has_hidden = True
+        return other
 
     def check(self, *, full: bool) -> None:
         """Raise StoreError if a file is missing or has another size or, if full, checksum."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from pincite.core.editions import Edition, effective_from, parse_date, work_of
@@ -14,13 +14,13 @@ from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
 from pincite.store.files import explained
 from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Segment, to_chunk
+from pincite.store.texts import TextCache
 from pincite.store.vectors import Vectors
 
 # A writer may sweep a generation between our reading CURRENT and opening its files.
 OPEN_ATTEMPTS = 5
 # SQLite takes a bounded number of values in one statement.
 SQL_VALUES = 500
-TEXT_CACHE_CHARS = 16_000_000
 MAX_VALUES = 10_000  # in one statement; SQLite's limit is 32,766 where nobody raised it
 
 _OWNED = "chunks c JOIN documents d ON d.number = c.document"
@@ -34,6 +34,7 @@ class Snapshot:
         self.folder = folder
         self.manifest = manifest
         self.segments: list[Segment] = []
+        self._is_view = False
         try:
             with explained("read", folder):
                 for entry in manifest.segments:
@@ -42,9 +43,7 @@ class Snapshot:
         except StoreError:
             self.close()
             raise
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._texts_chars = 0
-        self._lock = Lock()
+        self._texts = TextCache()
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -58,7 +57,20 @@ class Snapshot:
                     raise
         return cls(folder, current(folder))
 
+    def hiding(self, doc_ids: frozenset[str]) -> Snapshot:
+        """Return this generation as if it did not have some documents.
+
+        It shares the open files and is of use until this snapshot is closed. Whatever reads it
+        cannot tell: hidden documents are treated as those that were removed.
+        """
+        view = copy(self)
+        view.segments = [segment.hiding(doc_ids) for segment in self.segments]
+        view._is_view = True
+        return view
+
     def close(self) -> None:
+        if self._is_view:
+            return  # the files are those of the snapshot that it is a view of
         for segment in self.segments:
             segment.close()
 
@@ -199,20 +211,13 @@ class Snapshot:
 
     def _text(self, segment: Segment, doc_id: str) -> str:
         """Return a document's text, the recently used ones from memory."""
-        with self._lock:
-            if doc_id in self._texts:
-                self._texts.move_to_end(doc_id)
-                return self._texts[doc_id]
+        known = self._texts.get(doc_id)
+        if known is not None:
+            return known
         document = segment.document(doc_id)
         if document is None:
             raise StoreError(f"no document {doc_id!r} in the index", hint="run: pincite doctor")
-        with self._lock:
-            if doc_id not in self._texts:
-                self._texts[doc_id] = document.text
-                self._texts_chars += len(document.text)
-            while self._texts_chars > TEXT_CACHE_CHARS and len(self._texts) > 1:
-                _, old = self._texts.popitem(last=False)
-                self._texts_chars -= len(old)
+        self._texts.put(doc_id, document.text)
         return document.text
 
 

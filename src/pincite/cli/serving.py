@@ -1,0 +1,67 @@
+"""pincite serve: search, ask and documents over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    ConfigOption,
+    JsonOption,
+    SetOption,
+    err,
+    settings_from,
+    told,
+)
+
+
+def serve(
+    index: Annotated[
+        list[str] | None,
+        typer.Option("--index", "-i", help="FOLDER, or NAME=FOLDER for each of several."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535)] = 8321,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes; they share the index.", min=1, max=64)
+    ] = 1,
+    keys: Annotated[
+        Path | None,
+        typer.Option("--keys", help="File of keys; ./pincite-keys.json if it is there."),
+    ] = None,
+    is_open: Annotated[
+        bool, typer.Option("--open", help="Serve other machines without keys.")
+    ] = False,
+    audit_log: Annotated[
+        Path | None, typer.Option("--audit-log", help="Append a JSON line for each request.")
+    ] = None,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve one index or several over HTTP until it is interrupted."""
+    from pincite.core.extras import require
+
+    with told(as_json=as_json):
+        require("fastapi", extra="serve")
+        require("uvicorn", extra="serve")
+        require("python_multipart", extra="serve")
+        from pincite.serve.keys import DEFAULT_FILE
+        from pincite.serve.run import Address, folders_from, run
+        from pincite.serve.service import Options
+
+        settings = settings_from(config, sets)
+        default = Path(os.environ.get("PINCITE_INDEX", DEFAULT_INDEX))
+        folders = folders_from(index or [], default)
+        file = keys or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
+        options = Options(file, audit_log, workers)
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        who = f"keys of {file}" if file else "no keys: everybody who reaches it may do everything"
+        err.print(f"http://{host}:{port}  ({', '.join(folders)}; {who})", markup=False)
+        run(folders, settings, options, Address(host, port), is_open=is_open)

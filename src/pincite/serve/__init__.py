@@ -1,0 +1,1 @@
+"""The HTTP service: search, show, ask and documents for programs, with keys and limits."""

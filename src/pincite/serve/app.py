@@ -1,0 +1,85 @@
+"""The application: routers side by side, one service behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from pincite.core.settings import Settings
+from pincite.serve import (
+    ask_routes,
+    document_routes,
+    feedback_routes,
+    health_routes,
+    openai_routes,
+    rerank_routes,
+    search_routes,
+    session_routes,
+)
+from pincite.serve.middleware import Envelope
+from pincite.serve.requests import add_error_handlers
+from pincite.serve.service import DEFAULT, Options, Service
+
+ROUTES = (
+    search_routes,
+    ask_routes,
+    session_routes,
+    document_routes,
+    feedback_routes,
+    rerank_routes,
+    openai_routes,
+    health_routes,
+)
+ABOUT = """Finds the exact clause, table or rule in reference documents and cites it.
+
+Send a key as `Authorization: Bearer KEY` where keys are configured. Errors have one shape:
+`{"error": {"kind", "message", "hint", "code", "request_id"}}`."""
+
+
+def create_app(
+    folders: Path | str | Mapping[str, Path | str],
+    settings: Settings | None = None,
+    options: Options | None = None,
+) -> FastAPI:
+    """Return the application that serves one index folder, or several by name.
+
+    Indexes are opened when the application starts, not here.
+    """
+    named = {DEFAULT: folders} if isinstance(folders, Path | str) else folders
+    chosen = settings or Settings()
+    service = Service({n: Path(folder) for n, folder in named.items()}, chosen, options)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    # The interactive pages would load scripts from elsewhere.
+    app = FastAPI(
+        title="Pincite",
+        version="1",
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    for routes in ROUTES:
+        app.include_router(routes.router)
+    add_error_handlers(app)
+    if origins := [each.strip() for each in chosen.serve.cors_origins.split(",") if each.strip()]:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type", "x-api-key"],
+        )
+    app.add_middleware(Envelope, service=service)
+    return app

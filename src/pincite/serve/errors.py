@@ -1,0 +1,70 @@
+"""Errors that only a service has, and the one shape in which all errors are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pincite.core.errors import PinciteError
+
+
+class ServiceError(PinciteError):
+    """A request is refused; ``status`` is the HTTP status."""
+
+    def __init__(
+        self, message: str, status: int, *, hint: str = "", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.retry_after = retry_after
+
+
+def overloaded(retry_after: float = 1.0) -> ServiceError:
+    """Return the refusal of a service that has too much to do."""
+    return ServiceError(
+        "too many requests are waiting", 503, hint="come back later", retry_after=retry_after
+    )
+
+
+def took_too_long(seconds: float) -> ServiceError:
+    return ServiceError(
+        f"it was not done in {seconds:g} seconds", 504, hint="ask for less, or again later"
+    )
+
+
+def status_of(error: PinciteError) -> int:
+    return error.status if isinstance(error, ServiceError) else error.http_status
+
+
+def error_body(error: PinciteError, request_id: str = "") -> dict[str, Any]:
+    """Return an error as it is told; OpenAI's clients look for ``message``, ``type``, ``code``."""
+    status = status_of(error)
+    kind = _KINDS.get(status, type(error).__name__)
+    if not isinstance(error, ServiceError):
+        kind = type(error).__name__
+    return {
+        "error": {
+            "kind": kind,
+            "type": kind,
+            "code": str(status),
+            "message": error.message,
+            "hint": error.hint,
+            "request_id": request_id,
+        }
+    }
+
+
+_KINDS = {
+    400: "BadRequest",
+    401: "NotAuthenticated",
+    403: "NotAllowed",
+    404: "NotFound",
+    405: "NotAllowed",
+    409: "Conflict",
+    413: "TooLarge",
+    415: "BadRequest",
+    421: "WrongHost",
+    422: "BadRequest",
+    429: "TooManyRequests",
+    503: "Overloaded",
+    504: "TookTooLong",
+}

@@ -1,0 +1,61 @@
+"""Whether the service lives, whether it is ready, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse, Response
+from pydantic import BaseModel
+
+from pincite.serve.metrics import counter, gauge, worker_lines
+from pincite.serve.requests import ERRORS, Admin, TheService, reply
+from pincite.serve.service import Service
+
+router = APIRouter(tags=["service"])
+
+
+class Health(BaseModel):
+    status: str
+
+
+@router.get("/healthz", response_model=Health)
+async def healthz() -> Response:
+    """Say that the process answers."""
+    return reply({"status": "ok"})
+
+
+@router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
+async def readyz(service: TheService) -> Response:
+    """Say whether a search would be answered at once; 503 while indexes are being opened."""
+    if service.is_stopping:
+        return reply({"status": "stopping"}, 503)
+    is_ready = all(each.is_ready for each in service.collections.values())
+    return reply({"status": "ready" if is_ready else "starting"}, 200 if is_ready else 503)
+
+
+@router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={**ERRORS, 200: {"content": {"text/plain": {}}}},
+)
+async def metrics(service: TheService, _: Admin) -> Response:
+    """Give the figures of this process to Prometheus."""
+    text = "\n".join(_lines(service)) + "\n"
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _lines(service: Service) -> Iterator[str]:
+    yield from worker_lines()
+    yield from service.metrics.lines()
+    pools = (service.searching, service.asking, service.writing)
+    named = [(f'pool="{pool.name}"', pool) for pool in pools]
+    yield from gauge("pincite_work_pending", [(name, pool.pending) for name, pool in named])
+    yield from counter("pincite_work_shed_total", [(name, pool.shed) for name, pool in named])
+    yield from gauge("pincite_streams", [("", service.streams)])
+    served = [(f'collection="{name}"', each) for name, each in service.collections.items()]
+    yield from gauge("pincite_generation", [(name, each.generation) for name, each in served])
+    yield from counter("pincite_reloads_total", [(name, each.reloads) for name, each in served])
+    stale = [(name, float(bool(each.problem))) for name, each in served]
+    yield from gauge("pincite_newest_generation_unusable", stale)
+    yield from service.reranking.text().splitlines()

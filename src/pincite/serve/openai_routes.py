@@ -1,0 +1,232 @@
+"""OpenAI's addresses: /v1/models, /v1/embeddings, /v1/chat/completions."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from pincite.answer.values import Answer
+from pincite.ask.events import CompleteEvent, ErrorEvent, TokenEvent
+from pincite.core.types import Filters
+from pincite.serve.ask_routes import Answering
+from pincite.serve.callers import Caller
+from pincite.serve.chat import DONE, Completion, data, question_of
+from pincite.serve.errors import ServiceError
+from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
+from pincite.serve.scoring import as_base64, embedded, encoder_of
+from pincite.serve.service import Service
+from pincite.serve.streams import AnswerStream, event_stream
+
+router = APIRouter(prefix="/v1", tags=["compatibility"], responses=ERRORS)
+MODEL = "pincite"
+STARTED = int(time.time())
+
+
+class Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class EmbeddingBody(Lenient):
+    """Texts to encode; token ids are refused, for they are those of another tokeniser."""
+
+    input: str | list[str] | list[int] | list[list[int]]
+    model: str | None = None
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: Annotated[int, Field(ge=1)] | None = None
+    input_type: str | None = Field(None, description='"query" for questions; ours, not OpenAI\'s.')
+
+
+class VectorLine(BaseModel):
+    object: Literal["embedding"]
+    index: int
+    embedding: list[float] | str
+
+
+class EmbeddingReply(BaseModel):
+    object: Literal["list"]
+    model: str
+    data: list[VectorLine]
+    usage: dict[str, int]
+
+
+@router.post("/embeddings", response_model=EmbeddingReply)
+async def embeddings(
+    body: EmbeddingBody, service: TheService, _: Reader, asked: TheAsked
+) -> Response:
+    """Return the vectors of texts, by the encoder of the index."""
+    texts = _texts(body.input)
+    if len(texts) > service.limits.texts:
+        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
+    if not texts or not all(text.strip() for text in texts):
+        raise ServiceError("input: there is nothing to encode", 400)
+    asked.facts["texts"] = len(texts)
+
+    def work() -> Response:
+        encoder = encoder_of(service.settings)
+        if body.dimensions not in (None, encoder.spec.dimension):
+            raise ServiceError(f"dimensions: {encoder.spec.name} has {encoder.spec.dimension}", 400)
+        is_query = (body.input_type or "").startswith(("query", "search_query"))
+        seconds = service.limits.search_seconds
+        vectors, tokens = embedded(encoder, texts, is_query=is_query, seconds=seconds)
+        form = as_base64 if body.encoding_format == "base64" else lambda v: v.tolist()
+        lines = [
+            {"object": "embedding", "index": number, "embedding": form(vector)}
+            for number, vector in enumerate(vectors)
+        ]
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        name = encoder.spec.name
+        return reply({"object": "list", "model": name, "data": lines, "usage": usage})
+
+    return await service.searching.run(service.limits.search_seconds, work)
+
+
+def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
+    texts = [given] if isinstance(given, str) else list(given)
+    if any(not isinstance(each, str) for each in texts):
+        raise ServiceError(
+            "input: token ids are those of another tokeniser",
+            400,
+            hint="send texts; LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False)",
+        )
+    return [str(each) for each in texts]
+
+
+class ModelLine(BaseModel):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class ModelsReply(BaseModel):
+    object: Literal["list"]
+    data: list[ModelLine]
+
+
+@router.get("/models", response_model=ModelsReply)
+async def models(service: TheService, caller: Reader) -> Response:
+    """List what can be asked: each collection is a model that answers from it."""
+    return reply({"object": "list", "data": [_model(n) for n in _names(service, caller)]})
+
+
+@router.get("/models/{model:path}", response_model=ModelLine)
+async def model(model: str, service: TheService, caller: Reader) -> Response:
+    """Tell about one model."""
+    if model not in _names(service, caller):
+        raise ServiceError(f"no model {model!r}", 404, hint="see: GET /v1/models")
+    return reply(_model(model))
+
+
+def _names(service: Service, caller: Caller) -> list[str]:
+    mine = sorted(filter(caller.may_use, service.collections))
+    return [MODEL, *(f"{MODEL}/{name}" for name in mine), service.settings.embedding.model]
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": STARTED, "owned_by": "pincite"}
+
+
+class ChatMessage(Lenient):
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+
+
+class StreamOptions(Lenient):
+    include_usage: bool = False
+
+
+class ChatBody(Lenient):
+    """A conversation; the last message of the user is the question."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "pincite",
+                    "messages": [{"role": "user", "content": "How far apart are earth rods?"}],
+                }
+            ]
+        },
+    )
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=200)]
+    model: str = MODEL
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    collection: Annotated[str, Field(max_length=100)] = ""
+
+    def chosen_collection(self) -> str:
+        if self.collection:
+            return self.collection
+        mark, _, name = self.model.partition("/")
+        return name if mark == MODEL else ""
+
+
+class ChatChoice(BaseModel):
+    index: int
+    message: dict[str, Any]
+    finish_reason: str
+
+
+class ChatReply(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: dict[str, int]
+    citations: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+
+
+@router.post(
+    "/chat/completions",
+    response_model=ChatReply,
+    responses={200: {"content": {"text/event-stream": {}}}},
+)
+async def chat(body: ChatBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
+    """Answer the last message from the documents, with citations; also where there is none."""
+    said = [(each.role, each.content) for each in body.messages]
+    question, history = question_of(said)
+    asked.query = question
+    answering = Answering(service, caller, asked, body.chosen_collection(), history=history)
+    completion = Completion(f"chatcmpl-{secrets.token_hex(12)}", body.model or MODEL)
+    stream = await answering.stream(question, None, Filters())
+    if body.stream:
+        wants_usage = body.stream_options is not None and body.stream_options.include_usage
+        return event_stream(_chunks(stream, completion, with_usage=wants_usage))
+    return reply(completion.whole(await _answer(stream)))
+
+
+async def _answer(stream: AnswerStream) -> Answer:
+    """Return the answer at the end of a stream."""
+    async for event in stream.events():
+        if isinstance(event, CompleteEvent):
+            return event.answer
+        if isinstance(event, ErrorEvent):
+            raise event.error
+    raise ServiceError("there was no answer", 500)
+
+
+async def _chunks(
+    stream: AnswerStream, completion: Completion, *, with_usage: bool
+) -> AsyncIterator[str]:
+    yield data(completion.chunk({"role": "assistant", "content": ""}))
+    async for event in stream.events():
+        if event is None:
+            yield ": still working\n\n"
+        elif isinstance(event, TokenEvent):
+            yield data(completion.chunk({"content": event.text}))
+        elif isinstance(event, ErrorEvent):
+            yield data({"error": event.plain()})
+        elif isinstance(event, CompleteEvent):
+            for chunk in completion.end(event.answer, with_usage=with_usage):
+                yield data(chunk)
+    yield DONE

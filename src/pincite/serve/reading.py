@@ -1,0 +1,229 @@
+"""What can be learned from an open index, as plain values; runs in threads, knows no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pincite.answer.plain import companion_values, passage_values
+from pincite.api import Index, TableCell
+from pincite.core.editions import parse_date
+from pincite.core.errors import ConfigError, StoreError
+from pincite.core.types import Chunk, Filters, Step
+from pincite.explain import WhyNot
+
+# Candidates that an explanation lists after each stage; all of them are counted.
+LISTED = 50
+MOST_PLACES = 5000
+
+
+def generation_of(index: Index) -> int:
+    return index.snapshot.manifest.generation
+
+
+def search(
+    index: Index,
+    query: str,
+    k: int | None,
+    filters: Filters,
+    *,
+    companions: int = 5,
+    budget_ms: int | None = None,
+) -> dict[str, Any]:
+    """Return the hits, what belongs beside them, and what was asked for and is not there."""
+    result = index.search(query, k, filters, budget_ms=budget_ms)
+    used = result.query.filters
+    beside = index.companions(result, companions) if companions else []
+    return {
+        "query": query,
+        "filters": set_filters(used),
+        "note": index.explain_filters(used),
+        "notes": list(result.ranking.notes),
+        "hits": [passage_values(passage) for passage in result.passages],
+        "missing": [
+            {"place": place, "nearest": nearest or None}
+            for place, nearest in index.missing_places(query, used)
+        ],
+        "corrections": dict(result.corrections),
+        "companions": [companion_values(each, chunk) for each, chunk in beside],
+        "seconds": dict(result.seconds),
+    }
+
+
+def set_filters(filters: Filters) -> dict[str, Any]:
+    """Return the filters that say something."""
+    unset = asdict(Filters())
+    return {name: value for name, value in asdict(filters).items() if value != unset[name]}
+
+
+def explain(
+    index: Index,
+    query: str,
+    k: int | None,
+    filters: Filters,
+    *,
+    place: str | None = None,
+    document: str | None = None,
+) -> dict[str, Any]:
+    """Return the ranking after every stage, and where a search loses a place."""
+    steps, seconds = index.steps(query, k or index.settings.search.k, filters)
+    lost = index.why_not(query, place, k, document, filters) if place is not None else []
+    return {
+        "query": query,
+        "stages": [_stage(index, step) for step in steps],
+        "seconds": dict(seconds),
+        "why_not": [_why_not(each) for each in lost],
+    }
+
+
+def _stage(index: Index, step: Step) -> dict[str, Any]:
+    hits = step.ranking.hits[:LISTED]
+    places = index.snapshot.places([hit.chunk_id for hit in hits])
+    return {
+        "stage": step.stage,
+        "seconds": step.seconds,
+        "candidates": len(step.ranking.hits),
+        "hits": [
+            {
+                "chunk": hit.chunk_id,
+                "document": document,
+                "locator": locator,
+                "score": hit.score,
+                "why": dict(hit.features),
+                "raw": dict(hit.raw),
+            }
+            for hit, (document, locator) in zip(hits, places, strict=True)
+        ],
+    }
+
+
+def _why_not(found: WhyNot) -> dict[str, Any]:
+    return {
+        "document": found.chunk.span.doc_id,
+        "locator": found.chunk.locator,
+        "lost_at": found.lost_at or None,
+        "reason": found.reason,
+        "stages": [asdict(view) for view in found.stages],
+    }
+
+
+def show(
+    index: Index, locator: str, document: str | None = None, as_of: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the places of this name with their words."""
+    day = parse_date(as_of) if as_of else None
+    if as_of and day is None:
+        raise ConfigError(f"as_of {as_of}: no date", hint="write 2022 or 2022-07-15")
+    return [_place(index, chunk) for chunk in index.show(locator, document, as_of=day)]
+
+
+def _place(index: Index, chunk: Chunk) -> dict[str, Any]:
+    return {
+        "chunk": chunk.id,
+        "document": chunk.span.doc_id,
+        "title": index.snapshot.title(chunk.span.doc_id),
+        "locator": chunk.locator,
+        "kind": chunk.kind,
+        "heading": chunk.title,
+        "path": list(chunk.path),
+        "page": chunk.page,
+        "span": [chunk.span.start, chunk.span.end],
+        "text": chunk.text,
+        "children": [child.locator for child in index.children(chunk)],
+    }
+
+
+def cells(
+    index: Index, table: str, row: str, column: str, document: str | None
+) -> list[dict[str, Any]]:
+    """Return the cells that are meant; StoreError if there are none."""
+    found = index.cells(table, row, column, document)
+    if not found:
+        raise StoreError(f"no cell for row {row!r} and column {column!r} in {table}")
+    return [_cell(each) for each in found]
+
+
+def _cell(found: TableCell) -> dict[str, Any]:
+    return {
+        "value": found.cell.value,
+        "unit": found.cell.unit,
+        "row": found.cell.row_name,
+        "column": found.cell.column_name,
+        "table": found.table.locator,
+        "document": found.table.span.doc_id,
+        "citation": found.citation,
+        "notes": list(found.cell.notes),
+    }
+
+
+def similar(
+    index: Index, locator: str, document: str | None, k: int, least: float
+) -> list[dict[str, Any]]:
+    """Return what other sections say nearly the same as the places of a name."""
+    best: dict[str, tuple[Chunk, float]] = {}
+    for place in index.show(locator, document):
+        for chunk, cosine in index.similar(place, k, least):
+            if cosine > best.get(chunk.id, (chunk, -2.0))[1]:
+                best[chunk.id] = (chunk, cosine)
+    ordered = sorted(best.values(), key=lambda each: (-each[1], each[0].id))[:k]
+    return [
+        {
+            "document": chunk.span.doc_id,
+            "locator": chunk.locator,
+            "chunk": chunk.id,
+            "path": list(chunk.path),
+            "text": chunk.text,
+            "cosine": cosine,
+        }
+        for chunk, cosine in ordered
+    ]
+
+
+def documents(index: Index) -> list[dict[str, Any]]:
+    """Return all documents with what is known of them; nothing of where they came from."""
+    return [
+        {
+            "id": edition.doc_id,
+            "title": index.snapshot.title(edition.doc_id),
+            "effective": edition.effective.isoformat() if edition.effective else None,
+            "until": edition.until.isoformat() if edition.until else None,
+        }
+        for edition in index.snapshot.editions()
+    ]
+
+
+def document(index: Index, doc_id: str) -> dict[str, Any]:
+    """Return one document: what is known of it, and its places in order."""
+    meta = index.snapshot.meta(doc_id)
+    if meta is None:
+        raise StoreError(f"no document {doc_id!r}", hint="see: GET /v1/documents")
+    edition = index.snapshot.edition(doc_id)
+    chunks = [chunk for chunk in index.snapshot.chunks(doc_id) if chunk.kind != "piece"]
+    return {
+        "id": doc_id,
+        "title": index.snapshot.title(doc_id),
+        "effective": edition.effective.isoformat() if edition.effective else None,
+        "until": edition.until.isoformat() if edition.until else None,
+        "language": meta.get("language"),
+        "sha256": meta.get("sha256", ""),
+        "access": [tag.strip() for tag in meta.get("access", "").split(",") if tag.strip()],
+        "findings": [finding.message for finding in index.snapshot.findings(doc_id)[:100]],
+        "count": len(chunks),
+        "places": _outline(chunks[:MOST_PLACES]),
+    }
+
+
+def _outline(chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
+    return [
+        {
+            "chunk": chunk.id,
+            "locator": chunk.locator,
+            "heading": chunk.title,
+            "kind": chunk.kind,
+            "page": chunk.page,
+            "span": [chunk.span.start, chunk.span.end],
+            "parent": chunk.parent,
+        }
+        for chunk in chunks
+    ]

@@ -1,0 +1,125 @@
+"""Starting the service: one process, or several that share the mapped files of the index."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pincite.core.errors import ConfigError
+from pincite.core.settings import Settings, merged
+from pincite.serve.app import create_app
+from pincite.serve.service import DEFAULT, Options
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+# What the parent tells its workers.
+VARIABLE = "PINCITE_SERVE_PLAN"
+BACKLOG = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    host: str = "127.0.0.1"
+    port: int = 8321
+
+    @property
+    def is_loopback(self) -> bool:
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def folders_from(written: list[str], default: Path) -> dict[str, Path]:
+    """Return index folders by name from ``NAME=FOLDER`` or one plain ``FOLDER``.
+
+    >>> folders_from(["law=a/b", "c"], Path("d"))
+    {'law': PosixPath('a/b'), 'default': PosixPath('c')}
+    """
+    named: dict[str, Path] = {}
+    for each in written or [str(default)]:
+        name, equals, folder = each.partition("=")
+        name, folder = (name, folder) if equals else (DEFAULT, each)
+        if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+            raise ConfigError(f"no name of a collection: {name!r}", hint="write NAME=FOLDER")
+        if name in named:
+            raise ConfigError(f"two collections are called {name!r}", hint="write NAME=FOLDER")
+        named[name] = Path(folder)
+    return named
+
+
+def check_exposure(address: Address, keys: Path | None, *, is_open: bool) -> None:
+    """Refuse to serve everybody everything by mistake."""
+    if keys is None and not address.is_loopback and not is_open:
+        raise ConfigError(
+            f"no keys are configured, and {address.host} can be reached from other machines",
+            hint="make one with: pincite keys add NAME; or say --open if everybody may do all",
+        )
+
+
+def run(
+    folders: Mapping[str, Path],
+    settings: Settings,
+    options: Options,
+    address: Address,
+    *,
+    is_open: bool = False,
+) -> None:
+    """Serve until a signal comes; requests that were begun are ended first."""
+    import uvicorn
+
+    check_exposure(address, options.keys, is_open=is_open)
+    app = create_app(folders, settings, options)  # before binding: mistakes are told at once
+    common: dict[str, Any] = {
+        "host": address.host,
+        "port": address.port,
+        "log_level": "warning",
+        "access_log": False,  # the audit log is ours, without the words of questions
+        "server_header": False,
+        "backlog": BACKLOG,
+        "timeout_graceful_shutdown": max(1, round(settings.serve.drain_seconds)),
+        "timeout_keep_alive": 15,
+    }
+    if options.workers == 1:
+        uvicorn.run(app, **common)
+        return
+    with tempfile.TemporaryDirectory(prefix="pincite-serve-") as scratch:  # for this user alone
+        shared = replace(options, sessions=Path(scratch) / "sessions.sqlite")
+        os.environ[VARIABLE] = _plan(folders, settings, shared)
+        factory = "pincite.serve.run:planned_app"
+        uvicorn.run(factory, factory=True, workers=options.workers, **common)
+
+
+def _plan(folders: Mapping[str, Path], settings: Settings, options: Options) -> str:
+    return json.dumps(
+        {
+            "folders": {name: str(folder.absolute()) for name, folder in folders.items()},
+            "settings": asdict(settings),
+            "keys": str(options.keys.absolute()) if options.keys else None,
+            "audit_log": str(options.audit_log.absolute()) if options.audit_log else None,
+            "workers": options.workers,
+            "sessions": str(options.sessions) if options.sessions else None,
+        }
+    )
+
+
+def planned_app() -> FastAPI:
+    """Return the application in a worker, as its parent planned it."""
+    plan = json.loads(os.environ[VARIABLE])
+    settings = merged(Settings(), plan["settings"], origin="parent")
+    options = Options(
+        Path(plan["keys"]) if plan["keys"] else None,
+        Path(plan["audit_log"]) if plan["audit_log"] else None,
+        plan["workers"],
+        Path(plan["sessions"]) if plan["sessions"] else None,
+    )
+    return create_app({n: Path(f) for n, f in plan["folders"].items()}, settings, options)
