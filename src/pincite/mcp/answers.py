@@ -8,9 +8,10 @@ from urllib.parse import quote
 from mcp.server.mcpserver.exceptions import ToolError
 
 from pincite.answer.passage import Passage
+from pincite.answer.values import Answer
 from pincite.api import Result, TableCell
 from pincite.core.tables import find_cells, parse_table
-from pincite.core.types import Chunk, Span
+from pincite.core.types import Chunk, Span, by_id
 from pincite.mcp import models
 from pincite.mcp.places import SCHEME, Reader
 from pincite.retrieve.references import Reference
@@ -205,4 +206,31 @@ def _document(reader: Reader, doc_id: str, title: str) -> models.DocumentFound:
         uri=SCHEME + quote(doc_id),
         in_force_from=edition.effective.isoformat() if edition.effective else None,
         in_force_until=edition.until.isoformat() if edition.until else None,
+    )
+
+
+def ask_answer(reader: Reader, answer: Answer) -> models.AskAnswer:
+    """Return an answer with its citations, or why there is none."""
+    sources = {source.number: source for source in answer.sources}
+    cited = list(dict.fromkeys((each.source, each.quote) for each in answer.citations))
+    ids = sorted({sources[number].chunk_id for number, _ in cited})
+    chunks = by_id(reader.index.snapshot.get(ids))
+    citations = [
+        models.CitationFound(
+            source=number,
+            id=reader.id_of(chunks[sources[number].chunk_id]),
+            url=reader.url_of(chunks[sources[number].chunk_id]),
+            citation=sources[number].citation,
+            quote=quoted,
+        )
+        for number, quoted in cited
+    ]
+    none = answer.abstention
+    return models.AskAnswer(
+        answer=answer.text,
+        is_answered=none is None,
+        citations=citations,
+        unsupported=[each.text for each in answer.sentences if each.verdict == "unsupported"],
+        why_not=none.reason if none else "",
+        nearest=[f"{place.document}#{place.locator}" for place in none.nearest] if none else [],
     )

@@ -164,5 +164,6 @@ class AskAnswer(BaseModel):
     answer: Quoted
     is_answered: bool
     citations: list[CitationFound]
+    unsupported: list[Words] = Field(description="Sentences that no source was found to support.")
     why_not: str = Field(description="Why there is no answer; empty if there is one.")
     nearest: list[str] = Field(description="Ids of the nearest places, if there is no answer.")

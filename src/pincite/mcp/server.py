@@ -55,6 +55,7 @@ def make_server(
         (tools.show, "Show a place by its number"),
         (tools.lookup_table, "Look up a value in a table"),
         (tools.follow_references, "Follow references"),
+        (tools.ask, "Answer with citations"),
         (tools.documents, "List the documents"),
     ):
         server.add_tool(tool, title=title, annotations=_READS)

@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from pydantic import Field
 
 from pincite.api import Index
+from pincite.ask.asker import Asker
 from pincite.core.errors import PinciteError
 from pincite.core.types import Filters
 from pincite.mcp import answers, models
@@ -39,6 +40,10 @@ Query = Annotated[str, _text("A question, words, or a place like '97.113(a)'.", 
 PlaceId = Annotated[str, _text("An id of a search result.", MAX_NAME_CHARS)]
 Document = Annotated[str | None, _text("Only in this document, by its id.", MAX_NAME_CHARS)]
 AsOf = Annotated[str, _text("Only editions in force then: 2022-07-15, or 2022.", 20)]
+Documents = Annotated[
+    list[str] | None,
+    Field(max_length=50, description="Ids of documents, or patterns: 'manuals/*.pdf'."),
+]
 
 
 class Tools:
@@ -54,10 +59,7 @@ class Tools:
         query: Query,
         ctx: Context,
         k: Annotated[int, Field(ge=1, le=MAX_K, description="How many results.")] = 8,
-        documents: Annotated[
-            list[str] | None,
-            Field(max_length=50, description="Ids of documents, or patterns: 'manuals/*.pdf'."),
-        ] = None,
+        documents: Documents = None,
         as_of: AsOf = "",
     ) -> models.SearchAnswer:
         """Find the clauses, table rows and rules that answer a question, each with its citation.
@@ -123,6 +125,19 @@ class Tools:
             found = references(reader.index.snapshot, reader.find(place_id), reader.may_see)
             return answers.references_answer(reader, found)
 
+    def ask(
+        self,
+        question: Annotated[str, _text("A question in whole words.", MAX_QUERY_CHARS)],
+        ctx: Context,
+        documents: Documents = None,
+        as_of: AsOf = "",
+    ) -> models.AskAnswer:
+        """Answer a question in the documents' own words, with checked citations, or say why not."""
+        question = checked("question", question, MAX_QUERY_CHARS)
+        with self._reader(ctx) as reader:
+            filters = reader.narrowed(documents or [], short("as_of", as_of, 20))
+            return answers.ask_answer(reader, Asker(reader.index).answer(question, filters=filters))
+
     def documents(
         self,
         ctx: Context,
@@ -145,7 +160,8 @@ class Tools:
         part = models.seen(text[max(0, start) : end])
         if end >= len(text):
             return part
-        return f"{part}\n[cut here: read on at {SCHEME}{quote(document)}?start={end} of {len(text)}]"
+        rest = f"{SCHEME}{quote(document)}?start={end}"
+        return f"{part}\n[cut here, at {end} of {len(text)} characters: read on at {rest}]"
 
     @contextmanager
     def _reader(self, ctx: Context) -> Iterator[Reader]:
