@@ -15,9 +15,7 @@ anyio = pytest.importorskip("anyio")
 
 from pincite.api import Index  # noqa: E402
 from pincite.core.settings import Settings  # noqa: E402
-from pincite.core.types import Filters  # noqa: E402
 from pincite.index.builder import IndexBuilder  # noqa: E402
-from pincite.index.filters import NOTHING  # noqa: E402
 from pincite.ingest.load import parse  # noqa: E402
 from pincite.mcp import tools  # noqa: E402
 from pincite.mcp.current import CurrentIndex  # noqa: E402
@@ -49,7 +47,15 @@ First overview of pumps.
 
 Second overview of pumps.
 """
-SECRET = "---\naccess: staff\n---\n# Secret\n\n## 77.5 Vault\n\nThe vault code is 4711, see 250.66.\n"
+SECRET = """---
+access: staff
+---
+# Secret
+
+## 77.5 Vault
+
+The vault code is zanzibar, see 250.66 and 99.99.
+"""
 RULES = "# Rules\n\n## 1 Rods\n\nRods are 2 m apart.\n\n## 2 Wires\n\nWires are thin.\n"
 NAMES = {
     "search",
@@ -80,9 +86,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Agent:
     """Calls tools of a server over one index, each call in a session of its own."""
 
-    def __init__(self, folder: Path, filters: Filters = NOTHING, links: str = "") -> None:
-        self.current = CurrentIndex(folder, Settings())
-        self.server = make_server(self.current.lend, lambda request: filters, links=links)
+    def __init__(
+        self, folder: Path, access: tuple[str, ...] | None = None, links: str = ""
+    ) -> None:
+        self.current = CurrentIndex(folder, Settings(), access)
+        self.server = make_server(lambda request: self.current.lend(), links=links)
 
     def run(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         async def connected() -> Any:
@@ -180,12 +188,13 @@ def test_every_id_of_every_answer_can_be_fetched(agent: Agent) -> None:
 def test_ids_of_places_whose_name_is_not_theirs_alone(agent: Agent) -> None:
     document = "a b/orders #1.md"
     found = agent.call("search", query="overview of pumps", documents=[document])["results"]
-    places = [each for each in found if each["title"] == "Overview"]
-    assert len({each["id"] for each in places}) == 2
+    places = [each for each in found if each["title"].endswith("> Overview")]
+    ids = {f"{document}#3 Less > Overview", f"{document}#4 More > Overview"}
+    assert {each["id"] for each in places} == ids
     for each in places:
         assert agent.call("fetch", id=each["id"])["text"].strip() == each["text"]
     told = agent.error("fetch", id=f"{document}#Overview")
-    assert "several places" in told and all(each["id"] in told for each in places)
+    assert "several places" in told and all(each in told for each in ids)
     assert agent.call("fetch", id=f"{document}#1")["metadata"]["document"] == document
 
 
@@ -224,20 +233,18 @@ def test_references_lead_to_the_very_place_and_back(agent: Agent) -> None:
     assert f"{CODE}#250.66(B)" in {each["id"] for each in back if each["direction"] == "in"}
     # Of a list of definitions, the text starts at the one that is meant.
     term = named["Electrode Earthing Conductor"]
-    assert term["relation"] == "uses" and term["text"].startswith("**Earthing conductor, electrode.**")
+    assert term["relation"] == "uses" and term["text"].startswith(
+        "**Earthing conductor, electrode.**"
+    )
 
 
-def test_a_reference_that_leads_nowhere_is_named(agent: Agent) -> None:
+def test_references_to_other_documents_and_to_nowhere(agent: Agent) -> None:
     found = agent.call("follow_references", id="secret.md#77.5")
+    assert [(each["name"], each["evidence"]) for each in found["missing"]] == [("99.99", "99.99")]
     assert [each["id"] for each in found["references"]] == [
         "electrical-code-2021.md#250.66",
         f"{CODE}#250.66",
     ]
-    outsider = Agent(agent.current.folder, Filters(documents=("secret.md",)))
-    assert outsider.call("follow_references", id="secret.md#77.5") == {
-        "references": [],
-        "missing": [{"name": "250.66", "relation": "refers_to", "evidence": "250.66"}],
-    }
 
 
 def test_ask_answers_with_citations_that_can_be_fetched(agent: Agent) -> None:
@@ -328,9 +335,9 @@ def test_what_no_reader_sees_does_not_reach_the_model(agent: Agent) -> None:
 
 def test_what_the_asker_may_not_see_is_not_there(folder: Path) -> None:
     """No tool returns, counts, names or leads to a document that is kept back."""
-    agent = Agent(folder, Filters(access=()))
+    agent = Agent(folder, ())
     told = [
-        json.dumps(agent.call("search", query="vault code 4711", k=25)),
+        json.dumps(agent.call("search", query="vault code zanzibar", k=25)),
         json.dumps(agent.call("documents")),
         json.dumps(agent.call("ask", question="What is the vault code?")),
         json.dumps(agent.call("follow_references", id=f"{CODE}#250.66")),
@@ -347,19 +354,13 @@ def test_what_the_asker_may_not_see_is_not_there(folder: Path) -> None:
     for text in told:
         for own in asked:
             text = text.replace(own, "")
-        assert "4711" not in text and "secret.md" not in text, text
+        assert "zanzibar" not in text and "secret.md" not in text, text
     with Index.open(folder) as index:
         (place,) = index.show("77.5")
     assert "no place with id" in agent.error("fetch", id=place.id)
     assert agent.read("pincite://document/secret.md").startswith("error: no document")
-    allowed = Agent(folder, Filters(access=("staff",)))
-    assert "4711" in allowed.call("fetch", id="secret.md#77.5")["text"]
-
-
-def test_a_call_never_widens_what_the_asker_may_see(folder: Path) -> None:
-    agent = Agent(folder, Filters(documents=("electrical-*",)))
-    found = agent.call("search", query="alarm earth rods", documents=["*"], k=25)["results"]
-    assert {each["document"] for each in found} == {"electrical-code-2021.md", CODE}
+    allowed = Agent(folder, ("staff",))
+    assert "zanzibar" in allowed.call("fetch", id="secret.md#77.5")["text"]
 
 
 def test_a_new_generation_is_seen_and_ids_stay(tmp_path: Path) -> None:
@@ -398,7 +399,7 @@ def test_making_a_server_leaves_the_logging_of_the_program_alone(folder: Path) -
     before = root.handlers[:], root.level
     root.handlers[:] = []
     try:
-        make_server(CurrentIndex(folder, Settings()).lend)
+        make_server(lambda request: CurrentIndex(folder, Settings()).lend())
         assert root.handlers == []
     finally:
         root.handlers[:] = before[0]

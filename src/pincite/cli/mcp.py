@@ -21,7 +21,6 @@ from pincite.cli.options import (
 )
 from pincite.core.errors import ConfigError
 from pincite.core.extras import require
-from pincite.core.types import Filters
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN = "PINCITE_MCP_TOKEN"
@@ -54,9 +53,9 @@ def mcp(
         from pincite.mcp.current import CurrentIndex
         from pincite.mcp.server import make_server
 
-        visible = Filters(access=None if access is None else tuple(tag for tag in access if tag))
-        current = CurrentIndex(index, settings)
-        server = make_server(current.lend, lambda request: visible, links=links)
+        tags = None if access is None else tuple(tag for tag in access if tag)
+        current = CurrentIndex(index, settings, tags)
+        server = make_server(lambda request: current.lend(), links=links)
         if http:
             _serve(server, host, port, token)
         else:

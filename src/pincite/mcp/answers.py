@@ -70,7 +70,7 @@ def _notes(reader: Reader, result: Result) -> list[str]:
 
 def title_of(chunk: Chunk) -> str:
     """Return a place's number with its heading."""
-    if not chunk.title or chunk.title == chunk.locator:
+    if chunk.locator.endswith(chunk.title):
         return chunk.locator
     return f"{chunk.locator} {chunk.title}"
 
@@ -174,7 +174,7 @@ def _where_named(chunk: Chunk, name: str) -> str:
     lines = chunk.text.casefold().splitlines(keepends=True)
     start = 0
     for line in lines:
-        if line.lstrip("*_\"“ ").startswith(name.casefold()):
+        if line.lstrip('*_"“ ').startswith(name.casefold()):
             return chunk.text[start : start + RESULT_CHARS].strip()
         start += len(line)
     return chunk.text[:RESULT_CHARS].strip()
@@ -187,7 +187,7 @@ def _words(reader: Reader, span: Span) -> str:
 
 def documents_answer(reader: Reader, words: Sequence[str]) -> models.DocumentsAnswer:
     """Return the documents whose id or title has all the words."""
-    named = [(doc_id, reader.title_of(doc_id)) for doc_id in reader.documents()]
+    named = [(doc_id, reader.title_of(doc_id)) for doc_id in reader.index.documents()]
     found = [
         (doc_id, title)
         for doc_id, title in named

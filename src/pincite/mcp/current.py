@@ -11,6 +11,7 @@ from threading import Lock
 from pincite.api import Index
 from pincite.core.errors import PinciteError
 from pincite.core.settings import Settings
+from pincite.index.opened import OpenIndex
 from pincite.store.manifest import pointer
 
 log = logging.getLogger(__name__)
@@ -33,12 +34,15 @@ class CurrentIndex:
     answering and the log says why.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(
+        self, folder: Path, settings: Settings, access: tuple[str, ...] | None = None
+    ) -> None:
         self.folder = folder
         self.settings = settings
+        self.access = access  # tags of the reader; None for one who sees all
         self._lock = Lock()
         at = pointer(folder)
-        self._now = _Lent(Index.open(folder, settings), at)
+        self._now = _Lent(self._open(), at)
         self._failed: tuple[int, str] | None = None  # a generation that could not be opened
 
     @contextmanager
@@ -61,13 +65,18 @@ class CurrentIndex:
             self._now.is_old = True
             _close_if_done(self._now)
 
+    def _open(self) -> Index:
+        opened = OpenIndex.open(self.folder)
+        seen = opened if self.access is None else opened.seen_by(self.access)
+        return Index(seen, self.settings)
+
     def _renew(self) -> None:
         # The pointer is read before the index is opened: at worst the next call opens it again.
         try:
             at = pointer(self.folder)
             if at in (self._now.at, self._failed):
                 return
-            opened = _Lent(Index.open(self.folder, self.settings), at)
+            opened = _Lent(self._open(), at)
         except PinciteError as error:
             self._failed = _pointer_or_none(self.folder)
             log.warning("the new generation is not used: %s", error.message)

@@ -1,4 +1,4 @@
-"""Places as an agent names them: ids that stay, links, and only what the asker may see.
+"""Places as an agent names them: ids that stay, links, and errors that help.
 
 An id is ``document#locator`` wherever that means one place: an agent can read it, and it lives on
 when the index gets a new generation. Where a locator stands for several places of a document, the
@@ -8,7 +8,6 @@ id is the chunk's own, which stays as long as the words do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from urllib.parse import quote
 
@@ -21,64 +20,48 @@ from pincite.core.types import Chunk, Filters
 from pincite.store.graph import GraphRows, Place
 
 SCHEME = "pincite://document/"
-NAMED_DOCUMENTS = 20  # in an error
+LISTED = 20  # in an error
 SEARCH_FIRST = "Call search with words of what you look for; its results have ids."
 _PARTS = ("piece", "text")
 
 
 class Reader:
-    """One open index as one asker may see it."""
+    """One open index as the asker sees it: what is kept from the asker is not in it at all."""
 
-    def __init__(self, index: Index, filters: Filters, links: str = "") -> None:
+    def __init__(self, index: Index, links: str = "") -> None:
         self.index = index
-        self.filters = filters
         self.links = links
         self.rows = GraphRows(index.snapshot)
-        self.allowed = index.opened.filters.documents(filters)
 
-    def may_see(self, doc_id: str) -> bool:
-        """Return whether the asker may see a document."""
-        return self.allowed is None or doc_id in self.allowed
-
-    def documents(self) -> list[str]:
-        """Return the ids of the documents that the asker may see."""
-        return [doc_id for doc_id in self.index.documents() if self.may_see(doc_id)]
-
-    def narrowed(self, documents: Sequence[str], as_of: str) -> Filters:
-        """Return the asker's filters with what the call adds; it never widens them."""
-        filters = replace(self.filters, as_of=day_of(as_of)) if as_of else self.filters
-        if not documents:
-            return filters
-        named = Filters(documents=tuple(documents))
-        chosen = self.index.opened.filters.documents(named) or frozenset()
-        mine = tuple(sorted(doc_id for doc_id in chosen if self.may_see(doc_id)))
-        if not mine:
+    def filters(self, documents: Sequence[str], as_of: str) -> Filters:
+        """Return the filters that a call names; ToolError if they leave no document."""
+        named = Filters(documents=tuple(documents), as_of=day_of(as_of) if as_of else "")
+        if self.index.opened.filters.documents(Filters(documents=named.documents)) == frozenset():
             raise self._no_document(", ".join(documents))
-        # Names as they are written, unless the asker's own patterns have to hold as well.
-        return replace(filters, documents=mine if self.filters.documents else tuple(documents))
+        return named
 
     def find(self, place_id: str) -> Chunk:
         """Return the place with this id; ToolError if there is none."""
         snapshot = self.index.snapshot
-        chunk = self.rows.places([place_id]).get(place_id)
-        if chunk is not None and self.may_see(chunk.doc_id):
+        if self.rows.places([place_id]):
             return snapshot.get([place_id])[0]
-        known = set(self.documents())
+        known = set(self.index.documents())
         if place_id in known:
             return next(each for each in snapshot.chunks(place_id) if each.kind == "document")
         for document, locator in _splits(place_id):
             if document in known:
                 places = self._named(locator, document)
                 if len(places) > 1:
-                    ids = ", ".join(place.id for place in places[:NAMED_DOCUMENTS])
-                    raise ToolError(f"{place_id!r} means several places. Fetch one of: {ids}")
+                    chunks = snapshot.get([place.id for place in places[:LISTED]])
+                    ids = " or ".join(map(repr, map(self.id_of, chunks)))
+                    raise ToolError(f"{place_id!r} means several places. Use {ids}.")
                 if places:
                     return snapshot.get([places[0].id])[0]
         raise ToolError(f"no place with id {place_id!r} in these documents. {SEARCH_FIRST}")
 
     def named(self, locator: str, document: str | None, as_of: str) -> list[Place]:
         """Return the places of this name; ToolError with what is near if there are none."""
-        if document is not None and document not in self.documents():
+        if document is not None and document not in self.index.documents():
             raise self._no_document(document)
         places = self._named(locator, document)
         if as_of:
@@ -87,7 +70,7 @@ class Reader:
             elsewhere = sorted({place.doc_id for place in places})
             places = [place for place in places if place.doc_id in valid]
             if elsewhere and not places:
-                others = ", ".join(elsewhere[:NAMED_DOCUMENTS])
+                others = ", ".join(elsewhere[:LISTED])
                 raise ToolError(
                     f"no place {locator!r} in force on {day}; it is in {others}. "
                     "Leave as_of out, or name one of these as document."
@@ -126,26 +109,26 @@ class Reader:
         found = [
             place
             for place in self.rows.named([key]).get(key, [])
-            if self.may_see(place.doc_id) and document in (None, place.doc_id)
+            if document in (None, place.doc_id)
         ]
         wholes = [place for place in found if place.kind not in _PARTS] or found
         exact = [place for place in wholes if place.locator == locator.strip()]
         return sorted(exact or wholes, key=lambda place: (place.doc_id, place.start))
 
     def _no_document(self, name: str) -> ToolError:
-        known = self.documents()
-        more = f" and {len(known) - NAMED_DOCUMENTS} more" if len(known) > NAMED_DOCUMENTS else ""
-        names = ", ".join(known[:NAMED_DOCUMENTS])
+        known = self.index.documents()
+        more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+        names = ", ".join(known[:LISTED])
         return ToolError(f"no document {name!r}. The documents are: {names}{more}.")
 
     def _no_place(self, locator: str, document: str | None) -> ToolError:
         where = f" in {document}" if document else ""
-        near = dict(self.index.missing_places(locator, self.filters)).values()
+        near = dict(self.index.missing_places(locator)).values()
         nearest = ", ".join(sorted(name for name in near if name))
         hint = f" The nearest is {nearest}." if nearest else ""
         elsewhere = sorted({p.doc_id for p in self._named(locator, None)}) if document else []
         if elsewhere:
-            hint = f" It is in {', '.join(elsewhere[:NAMED_DOCUMENTS])}."
+            hint = f" It is in {', '.join(elsewhere[:LISTED])}."
         return ToolError(f"no place {locator!r}{where}.{hint} {SEARCH_FIRST}")
 
 

@@ -12,9 +12,8 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 
-from pincite.index.filters import NOTHING
 from pincite.mcp.places import SCHEME
-from pincite.mcp.tools import Borrow, Tools, Visible
+from pincite.mcp.tools import Borrow, Tools
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,15 +31,13 @@ _READS = ToolAnnotations(
 )
 
 
-def make_server(
-    borrow: Borrow, visible: Visible = lambda request: NOTHING, *, links: str = ""
-) -> MCPServer[None]:
+def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
     """Return the server over an index that is lent for each call.
 
-    ``visible`` says by the HTTP request what the asker may see. ``links`` is the base of the links
-    to documents, for those who have them on the web.
+    ``borrow`` takes the HTTP request, None on standard input, and lends what that asker may see.
+    ``links`` is the base of the links to documents, for those who have them on the web.
     """
-    tools = Tools(borrow, visible, links)
+    tools = Tools(borrow, links)
     with _logging_untouched():
         server: MCPServer[None] = MCPServer(
             "pincite",

@@ -14,7 +14,6 @@ from pydantic import Field
 from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.core.errors import PinciteError
-from pincite.core.types import Filters
 from pincite.mcp import answers, models
 from pincite.mcp.places import SCHEME, Reader
 from pincite.retrieve.references import references
@@ -26,9 +25,9 @@ MAX_PLACES = 10
 MAX_FETCHED_CHARS = 20_000
 MAX_DOCUMENT_CHARS = 100_000
 
-Borrow = Callable[[], AbstractContextManager[Index]]
-# What an asker may see, by the HTTP request that carries the call; None on standard input.
-Visible = Callable[[Any], Filters]
+# Lends the index as the asker may see it, by the HTTP request that carries the call; the request is
+# None on standard input.
+Borrow = Callable[[Any], AbstractContextManager[Index]]
 
 
 def _text(description: str, limit: int) -> Any:
@@ -49,9 +48,8 @@ Documents = Annotated[
 class Tools:
     """Everything an agent may call; none of it changes anything."""
 
-    def __init__(self, borrow: Borrow, visible: Visible, links: str = "") -> None:
+    def __init__(self, borrow: Borrow, links: str = "") -> None:
         self.borrow = borrow
-        self.visible = visible
         self.links = links
 
     def search(
@@ -68,7 +66,7 @@ class Tools:
         """
         query = checked("query", query, MAX_QUERY_CHARS)
         with self._reader(ctx) as reader:
-            filters = reader.narrowed(documents or [], short("as_of", as_of, 20))
+            filters = reader.filters(documents or [], short("as_of", as_of, 20))
             return answers.search_answer(reader, reader.index.search(query, k, filters))
 
     def fetch(self, id: PlaceId, ctx: Context) -> models.Fetched:
@@ -122,7 +120,7 @@ class Tools:
         """Return what a place refers to (tables, clauses, definitions) and what refers to it."""
         place_id = checked("id", id, MAX_NAME_CHARS)
         with self._reader(ctx) as reader:
-            found = references(reader.index.snapshot, reader.find(place_id), reader.may_see)
+            found = references(reader.index.snapshot, reader.find(place_id))
             return answers.references_answer(reader, found)
 
     def ask(
@@ -135,7 +133,7 @@ class Tools:
         """Answer a question in the documents' own words, with checked citations, or say why not."""
         question = checked("question", question, MAX_QUERY_CHARS)
         with self._reader(ctx) as reader:
-            filters = reader.narrowed(documents or [], short("as_of", as_of, 20))
+            filters = reader.filters(documents or [], short("as_of", as_of, 20))
             return answers.ask_answer(reader, Asker(reader.index).answer(question, filters=filters))
 
     def documents(
@@ -153,7 +151,7 @@ class Tools:
     def document_text(self, document: str, ctx: Context, start: int = 0) -> str:
         """Return a document's whole text as it was read."""
         with self._reader(ctx) as reader:
-            if document not in reader.documents():
+            if document not in reader.index.documents():
                 raise ResourceNotFoundError(f"no document {document!r}: see the tool documents")
             text = reader.index.snapshot.text(document)
         end = max(0, start) + MAX_DOCUMENT_CHARS
@@ -165,10 +163,10 @@ class Tools:
 
     @contextmanager
     def _reader(self, ctx: Context) -> Iterator[Reader]:
-        """Lend the index as the asker may see it, and tell our errors so that an agent can act."""
+        """Lend the index, and tell our errors so that an agent can act."""
         try:
-            with self.borrow() as index:
-                yield Reader(index, self.visible(ctx.request_context.request), self.links)
+            with self.borrow(ctx.request_context.request) as index:
+                yield Reader(index, self.links)
         except PinciteError as error:
             raise ToolError(" ".join(filter(None, (f"{error.message}.", error.hint)))) from error
 

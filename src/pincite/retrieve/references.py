@@ -6,7 +6,7 @@ follows a reference wants the very clause that is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,38 +32,29 @@ class Reference:
     evidence: Span
 
 
-def references(
-    snapshot: Snapshot, place: Chunk, may_see: Callable[[str], bool] = lambda doc_id: True
-) -> list[Reference]:
+def references(snapshot: Snapshot, place: Chunk) -> list[Reference]:
     """Return the links of a place and of what is inside it, outgoing ones first, in text order.
 
-    Of a link that appears several times the first one counts. Places in documents that the reader
-    may not see are as good as absent.
+    Of a link that appears several times the first one counts.
     """
     rows = GraphRows(snapshot)
     inside = {each.id for each in rows.inside([place.id]).get(place.id, [])}
     found: dict[tuple[str | None, str, str], Reference] = {}
-    for each in (*_outgoing(rows, place, inside, may_see), *_incoming(rows, place, inside)):
-        if each.direction == "out" or may_see(each.evidence.doc_id):
-            name = each.name if each.chunk_id is None else ""
-            found.setdefault((each.chunk_id, each.direction + each.relation, name), each)
+    for each in (*_outgoing(rows, place, inside), *_incoming(rows, place, inside)):
+        name = each.name if each.chunk_id is None else ""
+        found.setdefault((each.chunk_id, each.direction + each.relation, name), each)
     return list(found.values())
 
 
-def _outgoing(
-    rows: GraphRows, place: Chunk, inside: set[str], may_see: Callable[[str], bool]
-) -> Iterator[Reference]:
+def _outgoing(rows: GraphRows, place: Chunk, inside: set[str]) -> Iterator[Reference]:
     # The words of a piece are its parent's: links start there.
     sources = inside | ({place.parent} if place.kind in _PARTS and place.parent else set())
     links = _in_order(rows.links_from(sorted(sources), _SKIPPED))
     links = [link for link in links if link.span.overlap(place.span) == len(link.span)]
     homes = Homes(rows, {link.target for link in links})
     for link in links:
-        ends = [
-            home
-            for home in _wholes(homes.of(link.target, link.span.doc_id))
-            if may_see(home.doc_id) and link.relation != OUTSIDE
-        ]
+        is_outside = link.relation == OUTSIDE
+        ends = [] if is_outside else _wholes(homes.of(link.target, link.span.doc_id))
         if any(home.id in inside or _holds(home, place) for home in ends):
             continue  # a place that names itself
         for home in ends:
