@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from pincite.core.settings import Settings  # noqa: E402
 from pincite.index.builder import IndexBuilder  # noqa: E402
 from pincite.ingest.load import parse  # noqa: E402
 from pincite.mcp import tools  # noqa: E402
-from pincite.mcp.current import CurrentIndex  # noqa: E402
 from pincite.mcp.server import make_server  # noqa: E402
+from pincite.serve.collections import Collection  # noqa: E402
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CODE = "electrical-code-2024.md"
@@ -89,8 +90,13 @@ class Agent:
     def __init__(
         self, folder: Path, access: tuple[str, ...] | None = None, links: str = ""
     ) -> None:
-        self.current = CurrentIndex(folder, Settings(), access)
-        self.server = make_server(lambda request: self.current.lend(), links=links)
+        self.collection = Collection("documents", folder, Settings())
+
+        def borrow(_: object) -> AbstractContextManager[Index]:
+            self.collection.refresh()
+            return self.collection.lease(access)
+
+        self.server = make_server(borrow, links=links)
 
     def run(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         async def connected() -> Any:
@@ -161,7 +167,7 @@ def test_search_then_fetch(agent: Agent) -> None:
     fetched = agent.call("fetch", id=first["id"])
     assert set(fetched) == {"id", "title", "text", "url", "metadata"}
     assert fetched["id"] == first["id"] and fetched["url"] == first["url"]
-    with Index.open(agent.current.folder) as index:
+    with Index.open(agent.collection.folder) as index:
         (place,) = index.show("250.56(B)", CODE)
     assert fetched["text"] == place.text
     assert fetched["metadata"]["citation"] == first["citation"]
@@ -291,7 +297,7 @@ def test_documents_and_their_resources(agent: Agent) -> None:
 
 def test_a_long_document_is_read_in_parts(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "MAX_DOCUMENT_CHARS", 10_000)
-    with Index.open(agent.current.folder) as index:
+    with Index.open(agent.collection.folder) as index:
         whole = index.snapshot.text(CODE)
     uri, parts = f"pincite://document/{CODE}", []
     while uri:
@@ -367,7 +373,7 @@ def test_a_new_generation_is_seen_and_ids_stay(tmp_path: Path) -> None:
     build(tmp_path, {"rules.md": RULES})
     agent = Agent(tmp_path)
     first = agent.call("search", query="how far apart are rods")["results"][0]
-    with agent.current.lend() as lent:
+    with agent.collection.lease(None) as lent:
         build(
             tmp_path,
             {
@@ -379,7 +385,7 @@ def test_a_new_generation_is_seen_and_ids_stay(tmp_path: Path) -> None:
         assert agent.call("documents")["total"] == 2
         # Who reads goes on with the generation that was lent.
         assert "2 m" in lent.show("1")[0].text
-    agent.current.close()
+    agent.collection.close()
 
 
 def test_a_damaged_new_generation_leaves_the_old_one(
@@ -387,19 +393,20 @@ def test_a_damaged_new_generation_leaves_the_old_one(
 ) -> None:
     build(tmp_path, {"rules.md": RULES})
     agent = Agent(tmp_path)
+    agent.collection.refresh()
     (tmp_path / "CURRENT").write_text("000009 " + "0" * 64)
-    with caplog.at_level(logging.WARNING, "pincite.mcp.current"):
+    with caplog.at_level(logging.ERROR, "pincite.serve"):
         assert "2 m" in agent.call("fetch", id="rules.md#1")["text"]
         assert "2 m" in agent.call("fetch", id="rules.md#1")["text"]
-    assert len([line for line in caplog.messages if "is not used" in line]) == 1
+    assert len([line for line in caplog.messages if "000009.json is missing" in line]) == 1
 
 
-def test_making_a_server_leaves_the_logging_of_the_program_alone(folder: Path) -> None:
+def test_making_a_server_leaves_the_logging_of_the_program_alone() -> None:
     root = logging.getLogger()
     before = root.handlers[:], root.level
     root.handlers[:] = []
     try:
-        make_server(lambda request: CurrentIndex(folder, Settings()).lend())
+        make_server(lambda request: nullcontext())
         assert root.handlers == []
     finally:
         root.handlers[:] = before[0]

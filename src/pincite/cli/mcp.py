@@ -6,7 +6,9 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +23,10 @@ from pincite.cli.options import (
 )
 from pincite.core.errors import ConfigError
 from pincite.core.extras import require
+
+if TYPE_CHECKING:
+    from pincite.api import Index
+    from pincite.serve.collections import Collection
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN = "PINCITE_MCP_TOKEN"
@@ -50,17 +56,27 @@ def mcp(
         settings = settings_from(config, sets)
         # Standard output belongs to the protocol.
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="pincite: %(message)s")
-        from pincite.mcp.current import CurrentIndex
         from pincite.mcp.server import make_server
+        from pincite.serve.collections import Collection
+        from pincite.store.manifest import pointer
 
+        pointer(index)  # without an index there is nothing to wait for
         tags = None if access is None else tuple(tag for tag in access if tag)
-        current = CurrentIndex(index, settings, tags)
-        server = make_server(lambda request: current.lend(), links=links)
+        collection = Collection("documents", index, settings)
+        server = make_server(partial(_lent, collection, tags), links=links)
         if http:
             _serve(server, host, port, token)
         else:
             server.run("stdio")
-        current.close()
+        collection.close()
+
+
+def _lent(
+    collection: Collection, access: tuple[str, ...] | None, _request: object
+) -> AbstractContextManager[Index]:
+    """Lend the newest generation."""
+    collection.refresh()
+    return collection.lease(access)
 
 
 def _serve(server: Any, host: str, port: int, token: str) -> None:
