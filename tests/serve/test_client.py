@@ -16,7 +16,7 @@ from pincite.client import AsyncClient, Client
 from pincite.client.errors import Refused, Unreachable
 from pincite.client.patience import Patience
 from pincite.core.types import Filters
-from pincite.serve.keys import read_keys
+from pincite.serve.keys import add_key, new_key
 from pincite.serve.service import Options
 
 from .conftest import free_port, served, settings
@@ -155,7 +155,8 @@ def test_upload_and_remove(kind: Any, own_index: Path, tmp_path: Path) -> None:
 def test_keys_and_rates(sample_index: Path, tmp_path: Path) -> None:
     """Without a key nobody gets in; who is too quick waits as long as the server says."""
     file = tmp_path / "keys.json"
-    _, key = read_keys(file).add("reader", scopes=("read",), rate_per_minute=60)
+    made, key = new_key("reader", rate_per_minute=60)
+    add_key(file, made)
     with served(sample_index, settings(burst=2), Options(keys=file)) as url:
         with Client(url) as stranger, pytest.raises(Refused) as caught:
             stranger.documents()
