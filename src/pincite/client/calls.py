@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from urllib.parse import quote
 
 from pincite.answer.values import Answer
-from pincite.client import values
 from pincite.client.answers import answer_of
 from pincite.client.errors import Refused, unreadable
+from pincite.client.values import DocumentLine, Found, FoundCell, Job, Ranked, Shown, found, made
 from pincite.core.errors import ConfigError
 from pincite.core.types import Filters
 
@@ -48,28 +48,28 @@ class Call(Generic[T]):
 
 def search(
     query: str, k: int | None, filters: Filters, collection: str, companions: int
-) -> Call[values.Found]:
+) -> Call[Found]:
     body = {"query": query, "companions": companions, "filters": _plain(filters)}
-    return Call("POST", "/v1/search", values.found, _given(body, k=k, collection=collection))
+    return Call("POST", "/v1/search", found, _given(body, k=k, collection=collection))
 
 
 def show(
     locator: str, document: str | None, as_of: str | None, collection: str
-) -> Call[tuple[values.Shown, ...]]:
+) -> Call[tuple[Shown, ...]]:
     body = _given({"locator": locator}, document=document, as_of=as_of, collection=collection)
-    return Call("POST", "/v1/show", _each(values.Shown, "places"), body)
+    return Call("POST", "/v1/show", _each(Shown, "places"), body)
 
 
 def cell(
     table: str, row: str, column: str, document: str | None, collection: str
-) -> Call[tuple[values.FoundCell, ...]]:
+) -> Call[tuple[FoundCell, ...]]:
     body = {"table": table, "row": row, "column": column}
     body = _given(body, document=document, collection=collection)
-    return Call("POST", "/v1/cell", _each(values.FoundCell, "cells"), body)
+    return Call("POST", "/v1/cell", _each(FoundCell, "cells"), body)
 
 
-def documents(collection: str) -> Call[tuple[values.DocumentLine, ...]]:
-    read = _each(values.DocumentLine, "documents")
+def documents(collection: str) -> Call[tuple[DocumentLine, ...]]:
+    read = _each(DocumentLine, "documents")
     return Call("GET", "/v1/documents", read, params=_given({}, collection=collection))
 
 
@@ -79,17 +79,17 @@ def remove(document: str, collection: str) -> Call[str]:
     return Call("DELETE", path, lambda told: str(told["removed"]), params=params, is_read=False)
 
 
-def upload(form: Mapping[str, str]) -> Call[values.Job]:
+def upload(form: Mapping[str, str]) -> Call[Job]:
     return Call("POST", "/v1/documents", job_of, form=form, is_read=False)
 
 
-def check_done(job: values.Job) -> None:
+def check_done(job: Job) -> None:
     """Raise what kept a document from getting in."""
     if job.state != "done":
         raise Refused(job.reason, status=422, kind=job.state, hint=job.hint)
 
 
-def job(job_id: str, collection: str) -> Call[values.Job]:
+def job(job_id: str, collection: str) -> Call[Job]:
     return Call("GET", f"/v1/jobs/{quote(job_id)}", job_of, params={"collection": collection})
 
 
@@ -106,12 +106,12 @@ def ask_body(
     return _given(body, k=k, collection=collection)
 
 
-def rerank(query: str, texts: Sequence[str], top: int | None) -> Call[tuple[values.Ranked, ...]]:
+def rerank(query: str, texts: Sequence[str], top: int | None) -> Call[tuple[Ranked, ...]]:
     body = {"query": query, "documents": list(texts), "return_documents": False}
 
-    def read(told: Any) -> tuple[values.Ranked, ...]:
+    def read(told: Any) -> tuple[Ranked, ...]:
         lines = told["results"]
-        return tuple(values.Ranked(int(x["index"]), float(x["relevance_score"])) for x in lines)
+        return tuple(Ranked(int(x["index"]), float(x["relevance_score"])) for x in lines)
 
     return Call("POST", "/v2/rerank", read, _given(body, top_n=top))
 
@@ -126,13 +126,13 @@ def embeddings(texts: Sequence[str], *, is_query: bool) -> Call[tuple[tuple[floa
     return Call("POST", "/v1/embeddings", read, body)
 
 
-def job_of(told: Any) -> values.Job:
+def job_of(told: Any) -> Job:
     """Return a job as the service tells it."""
-    return values.made(values.Job, told)
+    return made(Job, told)
 
 
 def _each(kind: Callable[..., T], name: str) -> Callable[[Any], tuple[T, ...]]:
-    return lambda told: tuple(values.made(kind, each) for each in told[name])
+    return lambda told: tuple(made(kind, each) for each in told[name])
 
 
 def _plain(filters: Filters) -> dict[str, Any]:

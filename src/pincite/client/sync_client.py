@@ -9,13 +9,14 @@ from typing import Any, BinaryIO, Self, TypeVar
 
 import httpx
 
+import pincite.client.calls as calls
 from pincite.answer.values import Answer
 from pincite.ask.events import CompleteEvent, ErrorEvent, Event
-from pincite.client import calls, values
 from pincite.client.calls import NOTHING
 from pincite.client.errors import broken_off
 from pincite.client.patience import Attempts, Patience
 from pincite.client.streams import EventReader
+from pincite.client.values import DocumentLine, Found, FoundCell, Job, Ranked, Shown
 from pincite.core.types import Filters
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Client:
         *,
         collection: str = "",
         companions: int = 5,
-    ) -> values.Found:
+    ) -> Found:
         """Return the best passages for a question, words or the name of a place."""
         return self._send(calls.search(query, k, filters, collection, companions))
 
@@ -64,7 +65,7 @@ class Client:
         *,
         as_of: str | None = None,
         collection: str = "",
-    ) -> tuple[values.Shown, ...]:
+    ) -> tuple[Shown, ...]:
         """Return the places with this locator or heading."""
         return self._send(calls.show(locator, document, as_of, collection))
 
@@ -76,11 +77,11 @@ class Client:
         document: str | None = None,
         *,
         collection: str = "",
-    ) -> tuple[values.FoundCell, ...]:
+    ) -> tuple[FoundCell, ...]:
         """Return the cells that a row and a column mean in a table."""
         return self._send(calls.cell(table, row, column, document, collection))
 
-    def documents(self, *, collection: str = "") -> tuple[values.DocumentLine, ...]:
+    def documents(self, *, collection: str = "") -> tuple[DocumentLine, ...]:
         """Return the documents that the key may see."""
         return self._send(calls.documents(collection))
 
@@ -88,9 +89,7 @@ class Client:
         """Take a document out of the index; returns its id."""
         return self._send(calls.remove(document, collection))
 
-    def upload(
-        self, file: Path | str, name: str = "", *, collection: str = ""
-    ) -> Iterator[values.Job]:
+    def upload(self, file: Path | str, name: str = "", *, collection: str = "") -> Iterator[Job]:
         """Bring a document in; yields how far it is, whenever that changes, up to the end.
 
         Raises Refused if the document is rejected.
@@ -146,7 +145,7 @@ class Client:
 
     def rerank(
         self, query: str, texts: Sequence[str], top: int | None = None
-    ) -> tuple[values.Ranked, ...]:
+    ) -> tuple[Ranked, ...]:
         """Return texts by number, those first that most probably answer the query."""
         return self._send(calls.rerank(query, texts, top))
 
