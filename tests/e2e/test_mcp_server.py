@@ -121,11 +121,11 @@ def serving(folder: Path, *arguments: str, **env: str) -> Iterator[str]:
 
 def post(url: str, **headers: str) -> int:
     """Return the status of a request that asks for the tools."""
-    import httpx
+    import httpx2
 
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"accept": "application/json, text/event-stream"}
-    return int(httpx.post(url, json=body, headers={**accept, **headers}).status_code)
+    return int(httpx2.post(url, json=body, headers={**accept, **headers}).status_code)
 
 
 def test_over_http_with_a_token(folder: Path) -> None:

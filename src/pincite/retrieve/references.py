@@ -17,6 +17,8 @@ from pincite.store.graph import GraphRows, Place
 from pincite.store.snapshot import Snapshot
 
 OUTSIDE = "refers_outside"
+# A name with more links than this would take too long to read, and nobody would.
+MAX_INCOMING = 1000
 _SKIPPED = tuple(relation for relation in NOT_FOLLOWED if relation != OUTSIDE)
 _PARTS = ("piece", "text")  # stand for a part of a place of the same name
 
@@ -67,13 +69,14 @@ def _incoming(rows: GraphRows, place: Chunk, inside: set[str]) -> Iterator[Refer
     names = {locator_key(place.locator), *(locator_key(n) for _, n in rows.terms([place.id]))}
     if place.title and place.kind in ("section", "table"):
         names.add(locator_key(place.title))
-    uses = rows.link_counts(sorted(names))
-    # A name that very many places use is no reference to this one.
-    followed = sorted(name for name in names if 0 < uses[name] <= MAX_USES)
+    counts = rows.link_counts(sorted(names))
+    followed = sorted(name for name in names if 0 < counts[name] <= MAX_INCOMING)
     links = [
         link
         for link in _in_order(rows.links_to(followed, NOT_FOLLOWED))
+        # A term that very many places use is no reference to the place that defines it.
         if link.source not in inside
+        and (link.relation != "uses" or counts[link.target] <= MAX_USES)
     ]
     homes = Homes(rows, {link.target for link in links})
     for link in links:

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytest.importorskip("httpx", reason='needs: pip install "pincite[client]"')
+
 from pincite.answer.values import Abstention, Answer, Citation, Place, Sentence, Source, Usage
 from pincite.api import Index
 from pincite.ask import events
