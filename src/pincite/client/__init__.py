@@ -1,6 +1,6 @@
 """A typed client of the service, blocking or not (extra `client`).
 
-with Client("http://127.0.0.1:8000", key="…") as client:
+with Client("http://127.0.0.1:8321", key="…") as client:
     print(client.search("when is a permit needed").hits[0].citation)
 """
 
