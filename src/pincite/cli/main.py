@@ -23,6 +23,7 @@ from pincite.cli import (
     label,
     learning,
     listing,
+    mcp,
     removal,
     replay,
     reproduce,
@@ -62,6 +63,7 @@ app.add_typer(judgements.app, name="judgements")
 app.command("learn")(learning.learn)
 app.add_typer(training.app, name="train")
 app.command("clean")(learning.clean)
+app.command("mcp")(mcp.mcp)
 
 
 @app.callback(invoke_without_command=True)

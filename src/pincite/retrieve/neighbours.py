@@ -91,7 +91,7 @@ class Neighbours:
 
     def searched(self, keys: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
         """Return the searched chunks that each name leads to, with their shares."""
-        homes = _Homes(self.rows, keys)
+        homes = Homes(self.rows, keys)
         places = [place for key in keys for place in homes.of(key)]
         cover = _Cover(self.rows, places)
         return {key: [part for h in homes.of(key) for part in cover.of(h)] for key in keys}
@@ -126,7 +126,7 @@ class _Search:
         uses = self.rows.link_counts(sorted(targets.union(names)))
         followed = {name for name in names if 0 < uses[name] <= MAX_USES}
         coming = self.rows.links_to(sorted(followed), NOT_FOLLOWED)
-        homes = _Homes(self.rows, targets | followed)
+        homes = Homes(self.rows, targets | followed)
         # A link between two seeds is here twice, which changes nothing: the strongest edge is kept.
         for link, source, target, share in self._joined([*going, *coming], homes):
             degree = max(1, uses[link.target])
@@ -179,7 +179,7 @@ class _Search:
         return names
 
     def _joined(
-        self, links: Sequence[Link], homes: _Homes
+        self, links: Sequence[Link], homes: Homes
     ) -> Iterator[tuple[Link, str, str, float]]:
         """Yield each link with the chunk that holds its words and those that it means."""
         meant = [(link, homes.of(link.target, link.span.doc_id)) for link in links]
@@ -200,7 +200,7 @@ def _is_intro(place: Place, whole: Place) -> bool:
     return place.kind == "piece" and place.parent == whole.id and place.start == whole.start
 
 
-class _Homes:
+class Homes:
     """Which places a name means, seen from a document."""
 
     def __init__(self, rows: GraphRows, keys: Iterable[str]) -> None:

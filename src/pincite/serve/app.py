@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 from pincite.core.settings import Settings
 from pincite.serve import (
@@ -23,6 +26,9 @@ from pincite.serve import (
 from pincite.serve.middleware import Envelope
 from pincite.serve.requests import add_error_handlers
 from pincite.serve.service import DEFAULT, Options, Service
+
+if TYPE_CHECKING:
+    from pincite.serve.agents import Agents
 
 ROUTES = (
     search_routes,
@@ -53,13 +59,16 @@ def create_app(
     chosen = settings or Settings()
     service = Service({n: Path(folder) for n, folder in named.items()}, chosen, options)
 
+    agents = _agents(service)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await service.start()
-        try:
-            yield
-        finally:
-            await service.stop()
+        async with agents.running() if agents else nullcontext():
+            await service.start()
+            try:
+                yield
+            finally:
+                await service.stop()
 
     # The interactive pages would load scripts from elsewhere.
     app = FastAPI(
@@ -73,6 +82,8 @@ def create_app(
     app.state.service = service
     for routes in ROUTES:
         app.include_router(routes.router)
+    if agents is not None:
+        app.router.routes.append(Route("/mcp", agents))
     add_error_handlers(app)
     if origins := [each.strip() for each in chosen.serve.cors_origins.split(",") if each.strip()]:
         app.add_middleware(
@@ -83,3 +94,12 @@ def create_app(
         )
     app.add_middleware(Envelope, service=service)
     return app
+
+
+def _agents(service: Service) -> Agents | None:
+    """Return what answers at /mcp; None if the extra is not installed."""
+    if find_spec("mcp") is None:
+        return None
+    from pincite.serve.agents import Agents
+
+    return Agents(service)

@@ -1,0 +1,1 @@
+"""Pincite for agents: an MCP server over an index, with the official SDK (extra `mcp`)."""
