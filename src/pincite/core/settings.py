@@ -24,6 +24,8 @@ from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
 from pincite.core.learn_settings import LearnSettings as LearnSettings
 from pincite.core.rerank_settings import RerankSettings as RerankSettings
+from pincite.core.search_settings import RoutingSettings as RoutingSettings
+from pincite.core.search_settings import SearchSettings as SearchSettings
 from pincite.core.serve_settings import ServeSettings as ServeSettings
 
 
@@ -87,48 +89,6 @@ class HybridSettings:
     # Share of meaning, 0 to 1; words have the rest. 0 leaves vectors out. Cosines differ less than
     # scores of words do, so that 0.8 is not as much as it seems (decision 7).
     dense_weight: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """What a search returns."""
-
-    # Named pipeline; see pincite.pipeline.PRESETS.
-    pipeline: str = "default"
-    # How many hits come out.
-    k: int = 10
-    # How many candidates the first stage considers.
-    depth: int = 100
-    # A query that names a place gets that place first.
-    locators: bool = True
-    # "auto": a question that names its readers ("as a game master, ...") leaves out what is
-    # written for others only; the words are those of the profiles.
-    audience: Literal["off", "auto"] = "off"
-    # A query that names a thing which a chunk describes (a spell, an item) gets that first.
-    names: bool = True
-    # What a hit loses for every better one of its section: 0 leaves the order as it is.
-    spread: float = 0.08
-    # Search also for other names that documents give: "AC" for "Armor Class", and the reverse.
-    aliases: bool = True
-    # What another name is worth beside the query's own words.
-    alias_weight: float = 0.2
-    # A word that the index does not have is searched for as the nearest one that it has.
-    typos: bool = True
-    # Profile, by name or path, that the pipeline "traversal" follows; "auto": code and rulebook.
-    traversal: str = "auto"
-
-
-@dataclass(frozen=True, slots=True)
-class RoutingSettings:
-    """Searching only the likeliest parts of a collection (docs/search.md has what it buys)."""
-
-    # What is chosen among: "folder" (the first part of a document's id), "document", or "chapter"
-    # (the top headings of each document).
-    by: Literal["off", "folder", "document", "chapter"] = "off"
-    # How many of them are searched.
-    top_n: int = 3
-    # A route below this confidence (0 to 1) is not taken: everything is searched.
-    min_confidence: float = 0.3
 
 
 @dataclass(frozen=True, slots=True)
