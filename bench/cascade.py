@@ -1,0 +1,101 @@
+"""Cheap scorer first, cross-encoder last: speed and quality beside reading all candidates.
+
+    python bench/cascade.py DATA_FOLDER [--questions 60]
+
+Part 97's questions, each asked twice: the cross-encoder reads all 50 candidates, or late
+interaction orders them and it reads the best five. Processor time of the stages after the first
+one, milliseconds a question, and the reciprocal rank of the clause that answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pincite.api import Index
+from pincite.core.settings import Settings
+from pincite.core.types import Query, Ranking
+from pincite.evaluate import part97
+from pincite.evaluate.indexes import opened
+from pincite.pipeline import Pipeline
+
+DEPTH = 50
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one way gave for one question."""
+
+    milliseconds: float
+    reciprocal_rank: float
+
+
+def settings_of(pool: int, late: float) -> Settings:
+    start = Settings()
+    return replace(
+        start,
+        ingest=replace(start.ingest, split_depth=1),
+        search=replace(start.search, pipeline="hybrid", depth=DEPTH),
+        late=replace(start.late, weight=late),
+        rerank=replace(start.rerank, enabled=True, pool=pool, budget_ms=0, threads=1),
+    )
+
+
+def asked(index: Index, pipeline: Pipeline, question: part97.Question) -> Asked:
+    ranking = pipeline.retriever.retrieve(Query(question.text), DEPTH)
+    started = time.process_time()
+    for stage in pipeline.rerankers:
+        ranking = stage.rerank(ranking)
+    taken = 1000 * (time.process_time() - started)
+    return Asked(taken, reciprocal_rank(index, ranking, question))
+
+
+def reciprocal_rank(index: Index, ranking: Ranking, question: part97.Question) -> float:
+    places = [c.span for c in index.snapshot.found_by(question.clauses) if c.kind == "clause"]
+    for rank, chunk in enumerate(index.snapshot.get(ranking.ids), 1):
+        if any(place.overlap(chunk.span) == len(chunk.span) for place in places):
+            return 1 / rank
+    return 0.0
+
+
+def printed(name: str, found: Sequence[Asked]) -> float:
+    times = np.array([each.milliseconds for each in found])
+    quality = np.mean([each.reciprocal_rank for each in found])
+    p50, p95 = np.percentile(times, [50, 95])
+    print(f"{name:28} {times.mean():8.1f} {p50:8.1f} {p95:8.1f} {quality:8.3f}")
+    return float(times.mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("data", type=Path, help="folder with part97/")
+    parser.add_argument("--questions", type=int, default=60)
+    options = parser.parse_args()
+    folder = options.data / "part97"
+    chosen = [
+        each for each in part97.read_questions(folder / "questions_dev.jsonl") if each.clauses
+    ]
+    chosen = chosen[:: max(1, len(chosen) // options.questions)][: options.questions]
+    ways = {"reading all 50": settings_of(DEPTH, 0.0), "late, then reading 5": settings_of(5, 0.3)}
+    # The index with vectors of tokens serves both.
+    with opened([(folder / part97.DOCUMENT, part97.DOCUMENT)], [*ways.values()]) as indexes:
+        found: list[list[Asked]] = []
+        for index in indexes:
+            index.warm()
+            found.append([asked(index, index.pipeline, question) for question in chosen])
+    print(f"{len(chosen)} questions{'':14}  ms mean      p50      p95      MRR")
+    all_of_them, cascade = (printed(name, each) for name, each in zip(ways, found, strict=True))
+    change = np.array([b.reciprocal_rank - a.reciprocal_rank for a, b in zip(*found, strict=True)])
+    error = change.std() / len(change) ** 0.5
+    print(f"the cascade is {all_of_them / cascade:.1f} times as fast; MRR {change.mean():+.3f}")
+    print(f"95 % interval of the change {change.mean() - 1.96 * error:+.3f} to", end=" ")
+    print(f"{change.mean() + 1.96 * error:+.3f}")
+
+
+if __name__ == "__main__":
+    main()
