@@ -98,6 +98,26 @@ def test_a_folder_without_an_index_is_served_too(tmp_path: Path) -> None:
     run(work())
 
 
+def test_a_document_never_takes_the_place_of_a_folder(own_index: Path) -> None:
+    """Uploads are kept as files under their names; one name must not sweep away others."""
+
+    async def work() -> list[dict[str, Any]]:
+        async with client(own_index) as opened:
+            jobs = []
+            for name in ("zoo/zebra.md", "zoo", "zoo/zebra.md/more.md"):
+                told = await opened.post(
+                    "/v1/documents", files={"file": ("x.md", ZEBRA)}, data={"name": name}
+                )
+                jobs.append(await finished(opened, told))
+            return jobs
+
+    kept, folder, below = run(work())
+    assert kept["state"] == "done"
+    assert folder["state"] == below["state"] == "failed"
+    assert "folder" in folder["reason"] and "folder" in below["reason"]
+    assert (own_index / "uploads/zoo/zebra.md").read_bytes() == ZEBRA
+
+
 def test_what_the_server_ingested_is_not_replaced(own_index: Path) -> None:
     async def work() -> httpx.Response:
         async with client(own_index) as opened:

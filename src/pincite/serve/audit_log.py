@@ -19,11 +19,13 @@ class AuditLog:
         self.log_queries = log_queries
         self._handler: logging.Handler | None = None
         if file is not None:
+            is_new = not file.exists()
             try:
                 self._handler = WatchedFileHandler(file, encoding="utf-8", delay=False)
+                if is_new:  # a file that was there is as its owner wants it
+                    file.chmod(0o600)
             except OSError as error:
                 raise ConfigError(f"cannot write {file}: {error.strerror}") from error
-            file.chmod(0o600)
 
     def write(self, **fields: Any) -> None:
         """Append one line; fields that are None are left out."""

@@ -154,6 +154,13 @@ class Jobs:
         """Put the file in its place; unless it is kept, what was there before comes back."""
         file = self.uploads / job.document
         aside = self.uploads / ".incoming" / f"{job.id}.before"
+        above = [each for each in file.parents if each.is_relative_to(self.uploads)]
+        if file.is_dir() or any(each.is_file() for each in above):
+            # One name for a document and a folder of others: neither may take the other's place.
+            raise SourceError(
+                f"{job.document} is also the name of a folder, or of what should be its folder",
+                hint="choose another name",
+            )
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.exists():
             file.rename(aside)

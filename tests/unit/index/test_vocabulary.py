@@ -14,6 +14,8 @@ LETTERS = st.text("abcdefghijklmnopqrstuvwxyzéü", min_size=5, max_size=20)
 
 
 class _Segment:
+    has_hidden = False
+
     def __init__(self, *words: str) -> None:
         self.arrays = {"words": packed(words)}
 
