@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from pincite.core.answer_settings import AnswerSettings as AnswerSettings
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
@@ -156,6 +157,7 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     routing: RoutingSettings = field(default_factory=RoutingSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
+    answer: AnswerSettings = field(default_factory=AnswerSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
 
     @property

@@ -1,0 +1,165 @@
+"""What an answer is made of: sources, sentences, and citations that were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pincite.core.types import Span
+
+# A hit of the search, or what a hit does not stand without (retrieve/companions.py).
+Role = Literal["hit", "table", "exception", "definition", "clause", "introduction"]
+Verdict = Literal["supported", "unsupported", "uncited"]
+Reason = Literal[
+    "not_in_corpus", "removed_in_this_edition", "referenced_but_missing", "low_confidence"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A numbered place that an answer may cite. ``text`` is as much of it as was read."""
+
+    number: int  # from 1
+    chunk_id: str
+    title: str  # of the document
+    locator: str
+    path: tuple[str, ...]
+    page: int | None
+    span: Span  # of the whole place
+    text: str
+    role: Role = "hit"
+    evidence: str = ""  # the words of a hit that lead here: "see Table 250.122"
+
+    @property
+    def citation(self) -> str:
+        """The place as one would write it in a text."""
+        page = f", p. {self.page}" if self.page is not None else ""
+        own = self.locator if self.locator != self.title else ""
+        return ", ".join(part for part in (self.title, own) if part) + page
+
+    def plain(self) -> dict[str, Any]:
+        return {**_plain_place(self.span), **_without(asdict(self), "span", "path")} | {
+            "path": list(self.path),
+            "citation": self.citation,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that a sentence names, and what of it the sentence says.
+
+    ``quote`` stands in the document exactly as here, at ``span``; both are empty for a citation
+    that quotes nothing.
+    """
+
+    source: int
+    locator: str
+    page: int | None = None
+    quote: str = ""
+    span: Span | None = None
+    ok: bool = True
+    reason: str = ""  # why it was rejected
+
+    def plain(self) -> dict[str, Any]:
+        where = _plain_place(self.span) if self.span else {}
+        return {**_without(asdict(self), "span"), **where}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence or quotation of an answer with its citations; rejected ones are not in it."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    verdict: Verdict = "supported"
+    problems: tuple[str, ...] = ()  # what of it no source says, in plain words
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "citations": [each.plain() for each in self.citations],
+            "verdict": self.verdict,
+            "problems": list(self.problems),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands, by name."""
+
+    document: str
+    title: str
+    locator: str
+    page: int | None = None
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """Why there is no answer, and what comes nearest."""
+
+    reason: Reason
+    message: str
+    nearest: tuple[Place, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        return {**asdict(self), "nearest": [place.plain() for place in self.nearest]}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a language model read and wrote; zeros where none was asked."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0  # in the currency of the prices in the settings
+    is_estimate: bool = False  # the service did not count, so we did
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer. ``text`` is what the tokens of its stream join to."""
+
+    question: str
+    text: str
+    sentences: tuple[Sentence, ...] = ()
+    sources: tuple[Source, ...] = ()
+    abstention: Abstention | None = None
+    confidence: float = 1.0  # that the sources answer the question, 0 to 1
+    model: str = ""  # of language; empty if the answer is quoted without one
+    usage: Usage = field(default_factory=Usage)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by phase
+    notes: tuple[str, ...] = ()  # what the reader should know of how it was made
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations of all sentences, in order."""
+        return tuple(each for sentence in self.sentences for each in sentence.citations)
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            "question": self.question,
+            "text": self.text,
+            "sentences": [each.plain() for each in self.sentences],
+            "sources": [each.plain() for each in self.sources],
+            "abstention": self.abstention.plain() if self.abstention else None,
+            "confidence": self.confidence,
+            "model": self.model or None,
+            "usage": self.usage.plain(),
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
+
+def _plain_place(span: Span) -> dict[str, Any]:
+    return {"document": span.doc_id, "span": [span.start, span.end]}
+
+
+def _without(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
