@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from urllib.request import (
@@ -27,6 +27,7 @@ from urllib.request import (
 
 from pincite.core.errors import ConfigError, ModelError, PinciteError
 
+T = TypeVar("T")
 OPENAI, OPENAI_KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
 AZURE_VERSION = "2024-10-21"
 # The longest pause between two attempts, whatever the service asks for.
@@ -110,17 +111,21 @@ class Service:
     def ask(self, body: Mapping[str, Any]) -> Any:
         """Return the answer to a request, as JSON; tries again what may pass."""
         data = json.dumps({"model": self.model, **body}).encode()
+        return self.tried(lambda: self._once(data))
+
+    def tried(self, once: Callable[[], T]) -> T:
+        """Return what an attempt gives; one that fails in a way that may pass is made again."""
         for attempt in range(self._retries + 1):
             problem, wait = "", 0.0
             try:
-                return self._once(data)
+                return once()
             except HTTPError as error:
                 if error.code not in PASSING:
                     raise self._explained(error) from None
                 problem, wait = f"HTTP {error.code}", _wanted(error.headers.get("Retry-After"))
                 error.close()
             except (OSError, http.client.HTTPException) as error:
-                problem = self._reason(error)
+                problem = self.reason(error)
             if wait > self._patience:
                 break  # it wants to be left alone for longer than anybody waits
             if attempt < self._retries:
@@ -140,22 +145,26 @@ class Service:
         # What runs on this machine is never behind a proxy.
         return build_opener(*handlers, ProxyHandler({}) if self._is_local else ProxyHandler())
 
-    def _once(self, data: bytes) -> Any:
+    def open(self, data: bytes, timeout: float) -> Any:
+        """Send a body and return the response, unread; the time-out is for each wait."""
         headers = {"Content-Type": "application/json", "User-Agent": "pincite", **self._secret()}
         request = Request(self._url, data=data, headers=headers, method="POST")
+        return self._opener.open(request, timeout=timeout)
+
+    def _once(self, data: bytes) -> Any:
         deadline = time.monotonic() + self._timeout
         received = bytearray()
-        with self._opener.open(request, timeout=self._timeout) as response:
+        with self.open(data, self._timeout) as response:
             while piece := response.read1(1_000_000):
                 received += piece
                 if time.monotonic() > deadline:
                     raise TimeoutError("the answer came too slowly")
                 if len(received) > MOST_BYTES:
-                    raise self._strange("an answer without end")
+                    raise self.strange("an answer without end")
         try:
             return json.loads(bytes(received))
         except (ValueError, RecursionError):
-            raise self._strange("no JSON") from None
+            raise self.strange("no JSON") from None
 
     def _secret(self) -> dict[str, str]:
         """Return the header with the key; no error tells what is in it."""
@@ -216,7 +225,7 @@ class Service:
         words = " ".join("".join(c if c.isprintable() else " " for c in words).split())
         return f": {words[:300]}" if words else ""
 
-    def _reason(self, error: OSError | http.client.HTTPException) -> str:
+    def reason(self, error: OSError | http.client.HTTPException) -> str:
         cause = error.reason if isinstance(error, URLError) else error
         if isinstance(cause, ssl.SSLCertVerificationError):
             raise ModelError(
@@ -227,7 +236,7 @@ class Service:
             return f"no answer in {self._timeout:g} seconds"
         return str(cause) or type(cause).__name__
 
-    def _strange(self, what: str) -> ModelError:
+    def strange(self, what: str) -> ModelError:
         return ModelError(f"{self.name} gave {what}", hint=f"check {self._section}.url")
 
 

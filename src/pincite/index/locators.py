@@ -97,6 +97,17 @@ def mentions(query: str) -> list[Mention]:
     return found
 
 
+def mention_spans(text: str) -> list[tuple[str, int, int]]:
+    """Return the key of every place that a text names, with where it does.
+
+    >>> mention_spans("See Table 310.16.")
+    [('table 310.16', 4, 16)]
+    """
+    if not _HINT.search(text):
+        return []
+    return [(locator_key(m.group()), m.start(), m.end()) for m in _MENTION.finditer(text)]
+
+
 def in_range(chunks: Sequence[Chunk], first: str, last: str) -> list[Chunk]:
     """Return the chunks of a document from one place to another, at the level of the first."""
     keys = [locator_key(chunk.locator) for chunk in chunks]

@@ -1,0 +1,119 @@
+"""Words of a language model as they arrive: sentences, and the sources that each one names.
+
+Words are passed on as soon as they are whole. What looks like a citation is held back until its
+sentence ends, so that nobody sees one that was not checked; addresses are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pincite.answer.sentences import is_short
+
+# [1], [1, 2], [1-3], [Source 1], [^1], 【1】; anything else in brackets with a figure in it looks
+# like a citation, and is none.
+_MARKER = re.compile(r"[\[【]([^\[\]【】]{1,80})[\]】]")
+_NAMED = re.compile(r"\s*\^?\s*(?:sources?|passages?|refs?\.?)?\s*", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:[,;&]|\band\b|\s)\s*")
+_RANGE = re.compile(r"(\d{1,4})(?:\s?[-–]\s?(\d{1,4}))?")
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\n]{0,300}\)")
+_ADDRESS = re.compile(r"(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+", re.IGNORECASE)
+_OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
+_PIECE = re.compile(r"\s*\S+")
+_END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
+MOST_CITED = 20
+LOOK_BACK = 700  # the longest link
+MOST_CHARS = 4000  # of one sentence
+NOBODY = 0  # the number of a source that does not exist
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A sentence is whole: its words, without markers, and the sources that it names."""
+
+    text: str
+    cited: tuple[int, ...]
+
+
+class SentenceReader:
+    """Cuts a stream of text into words and sentences; its memory is one sentence."""
+
+    def __init__(self) -> None:
+        self._waiting = ""  # not yet whole
+        self._sentence = ""
+        self._cited: list[int] = []
+        self._is_ended = False
+
+    def feed(self, text: str) -> Iterator[str | Ended]:
+        """Yield the words that are whole now, and a sentence when it has ended."""
+        self._waiting += text
+        whole = len(self._waiting)
+        if whole <= MOST_CHARS:
+            # The last word may go on; brackets that are open may become a marker or a link.
+            words = self._waiting.rstrip()
+            if len(words) == whole and words:
+                words = words[: -len(words.split()[-1])].rstrip()
+            whole = len(words)
+            for end in (len(self._waiting), whole):
+                if held := _OPEN.search(self._waiting, max(0, end - LOOK_BACK), end):
+                    whole = len(self._waiting[: min(whole, held.start())].rstrip())
+        ready, self._waiting = self._waiting[:whole], self._waiting[whole:]
+        yield from self._read(ready)
+
+    def close(self) -> Iterator[str | Ended]:
+        """Yield what is left."""
+        ready, self._waiting = self._waiting, ""
+        yield from self._read(ready)
+        yield from self._end()
+
+    def _read(self, ready: str) -> Iterator[str | Ended]:
+        ready = _ADDRESS.sub("", _LINK.sub(r"\1", ready))
+        at = 0
+        for marker in _MARKER.finditer(ready):
+            if not any(c.isdigit() for c in marker.group(1)):
+                continue  # words in brackets
+            yield from self._words(ready[at : marker.start()])
+            self._cited += cited_numbers(marker.group(1))
+            del self._cited[MOST_CITED:]
+            at = marker.end()
+        yield from self._words(ready[at:])
+
+    def _words(self, text: str) -> Iterator[str | Ended]:
+        for match in _PIECE.finditer(text):
+            word = match.group()
+            # Punctuation behind a marker still belongs to the sentence.
+            is_next = self._is_ended and any(c.isalnum() for c in word)
+            if is_next or "\n" in word or len(self._sentence) > MOST_CHARS:
+                yield from self._end()
+            self._sentence += word
+            self._is_ended = self._ends()
+            yield word
+
+    def _ends(self) -> bool:
+        stop = _END.search(self._sentence)
+        return stop is not None and not is_short(self._sentence, stop.start())
+
+    def _end(self) -> Iterator[Ended]:
+        if self._sentence.strip():
+            yield Ended(self._sentence.strip(), tuple(dict.fromkeys(self._cited)))
+        elif self._cited:
+            yield Ended("", tuple(dict.fromkeys(self._cited)))
+        self._sentence, self._cited, self._is_ended = "", [], False
+
+
+def cited_numbers(inside: str) -> list[int]:
+    """Return the numbers of sources that a marker names; NOBODY if it names none.
+
+    >>> cited_numbers("1, 3-5"), cited_numbers("97.113"), cited_numbers("Smith 2020")
+    ([1, 3, 4, 5], [0], [0])
+    """
+    found: list[int] = []
+    for part in _AND.split(_NAMED.sub("", inside, count=1).strip()):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            return [NOBODY]
+        low, high = int(match.group(1)), int(match.group(2) or match.group(1))
+        found += range(low, min(high, low + MOST_CITED) + 1)
+    return found or [NOBODY]

@@ -1,0 +1,198 @@
+"""Does a source say what a sentence says? Ids, quotations, numbers, units and places are checked.
+
+Nothing here judges meaning: a sentence passes if every fact in it that can be looked up stands in
+what it cites, near words that both share. What fails is told in plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from pincite.answer.quantities import Quantity, names, quantities, row_quantities
+from pincite.answer.sentences import units
+from pincite.answer.values import Citation, Sentence, Source, Verdict
+from pincite.core.locators import locator_key
+from pincite.core.types import Span
+from pincite.index.locators import mention_spans
+from pincite.index.tokens import Analyzer
+
+# A sentence that shares fewer of its content words with what it cites is about something else.
+LEAST_SHARED = 0.5
+# A fact has to stand in a unit that shares at least this much of what the best unit shares.
+NEAR_SHARE = 0.5
+# Fewer content words than that claim nothing.
+LEAST_WORDS = 3
+LEAST_QUOTED_CHARS = 12
+MOST_SENTENCE_CHARS = 4000
+_QUOTED = re.compile(r"“([^”]+)”|\"([^\"]+)\"|«([^»]+)»|„([^“]+)“")
+_LABELS = re.compile(r"\([0-9A-Za-z]{1,5}\)")
+_FOLDED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
+REMEMBERED_TEXTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One unit of a source: its words and its numbers."""
+
+    terms: frozenset[str]
+    numbers: tuple[Quantity, ...]
+
+
+class Verifier:
+    """Checks the sentences of one answer against its sources; knows nothing else."""
+
+    def __init__(self, sources: Sequence[Source], analyzer: Analyzer) -> None:
+        self.sources: Mapping[int, Source] = {source.number: source for source in sources}
+        self._analyzer = analyzer
+        self._parts = lru_cache(maxsize=REMEMBERED_TEXTS)(self._find_parts)
+
+    def check(self, text: str, cited: Sequence[int]) -> tuple[Sentence, list[Citation]]:
+        """Return the sentence with the citations that hold, and those that were rejected."""
+        text = text[:MOST_SENTENCE_CHARS]
+        cited = list(dict.fromkeys(cited))
+        rejected = [self._unknown(number) for number in cited if number not in self.sources]
+        known = [self.sources[number] for number in cited if number in self.sources]
+        if not known:
+            return self._uncited(text, rejected), rejected
+        problems = self._problems(text, known)
+        if problems:
+            rejected += [self._citation(each, ok=False, reason=problems[0]) for each in known]
+            return Sentence(text, (), "unsupported", tuple(problems)), rejected
+        held = []
+        for source in known:
+            # Each one has to say something of it, not only all of them together.
+            if len(known) > 1 and (own := self._foreign(text, source)):
+                rejected.append(self._citation(source, ok=False, reason=own))
+            else:
+                held.append(self._quoting(text, source))
+        return Sentence(text, tuple(held), "supported"), rejected
+
+    def _unknown(self, number: int) -> Citation:
+        return Citation(number, "", ok=False, reason=f"there is no source [{number}]")
+
+    def _uncited(self, text: str, rejected: Sequence[Citation]) -> Sentence:
+        """Return a sentence without a source: what it claims of facts must stand in some source."""
+        if rejected:
+            return Sentence(text, (), "unsupported", tuple(each.reason for each in rejected))
+        problems = [*self._wrong_facts(text, list(self.sources.values()))]
+        verdict: Verdict = "unsupported" if problems else "uncited"
+        return Sentence(text, (), verdict, tuple(problems))
+
+    def _problems(self, text: str, cited: Sequence[Source]) -> list[str]:
+        return [*self._wrong_facts(text, cited), *self._few_words(text, cited)]
+
+    def _foreign(self, text: str, source: Source) -> str:
+        """Return why one of several sources says nothing of a sentence; empty if it does."""
+        if not list(self._few_words(text, [source])):
+            return ""
+        shared = any(
+            q.same(other)
+            for q in quantities(text)
+            for part in self._parts(source)
+            for other in part.numbers
+        )
+        return "" if shared else f"[{source.number}] has little to do with the sentence"
+
+    def _wrong_facts(self, text: str, cited: Sequence[Source]) -> Iterator[str]:
+        bare = text
+        for key, start, end in mention_spans(text):
+            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+            if not any(_has_place(source, key) for source in cited):
+                yield f"{_numbers(cited)} does not name {text[start:end].strip()}"
+        for quote in _quotes(text):
+            if not any(_folded(quote) in _folded(source.text) for source in cited):
+                yield f"{_numbers(cited)} does not say “{quote}”"
+        near = self._near(text, cited)
+        for each in quantities(bare):
+            if not any(each.same(other) for part in near for other in part.numbers):
+                yield f"{_numbers(cited)} does not say {bare[each.start : each.end].strip()}"
+        said = {name for s in cited for name in names(f"{s.text} {s.locator} {' '.join(s.path)}")}
+        for name in names(bare):
+            if name not in said:
+                yield f"{_numbers(cited)} does not say {name}"
+
+    def _few_words(self, text: str, cited: Sequence[Source]) -> Iterator[str]:
+        words = self._content(text)
+        if len(words) < LEAST_WORDS:
+            return
+        said = frozenset[str]().union(*(self._words_of(source) for source in cited))
+        if len(words & said) < LEAST_SHARED * len(words):
+            yield f"few of its words stand in {_numbers(cited)}"
+
+    def _near(self, text: str, cited: Sequence[Source]) -> list[_Part]:
+        """Return the units of the sources that are about what the sentence is about."""
+        words = self._content(text)
+        parts = [part for source in cited for part in self._parts(source)]
+        shared = [len(words & part.terms) for part in parts]
+        least = NEAR_SHARE * max(shared, default=0)
+        return [part for part, count in zip(parts, shared, strict=True) if count >= least]
+
+    def _words_of(self, source: Source) -> frozenset[str]:
+        around = self._content(" ".join((source.locator, source.title, *source.path)))
+        return around.union(*(part.terms for part in self._parts(source)))
+
+    def _content(self, text: str) -> frozenset[str]:
+        terms = self._analyzer.terms(text)
+        return frozenset(t for t in terms if t not in self._analyzer.function_terms)
+
+    def _find_parts(self, source: Source) -> list[_Part]:
+        """Return the units of a source; a row stands with the names of its columns."""
+        found, header = [], frozenset[str]()
+        rows = dict(row_quantities(source.text))
+        number = 0
+        for unit in units(source.text):
+            words = source.text[unit.start : unit.end]
+            if unit.kind == "header":
+                header = self._content(words)
+            own = self._content(words)
+            if unit.kind == "row":
+                numbers = (*rows.get(number, ()), *quantities(words))
+                number += 1
+                found.append(_Part(own | header, numbers))
+            else:
+                found.append(_Part(own, tuple(quantities(words))))
+        return found
+
+    def _citation(self, source: Source, *, ok: bool, reason: str = "") -> Citation:
+        return Citation(source.number, source.locator, source.page, ok=ok, reason=reason)
+
+    def _quoting(self, text: str, source: Source) -> Citation:
+        """Return a citation with the words that the sentence takes over, where they stand."""
+        plain = self._citation(source, ok=True)
+        for quote in (*_quotes(text), text):
+            at = source.text.find(quote)
+            if at >= 0:
+                start = source.span.start + at
+                span = Span(source.span.doc_id, start, start + len(quote))
+                return replace(plain, quote=quote, span=span)
+        return plain
+
+
+def _has_place(source: Source, key: str) -> bool:
+    """Return whether a source is, is in, has, or names the place with a key."""
+    own = locator_key(source.locator)
+    if own == key or own.startswith(f"{key}("):
+        return True
+    around = " ".join((source.title, *source.path, source.evidence))
+    if any(key == name for name, _, _ in mention_spans(f"{around}\n{source.text}")):
+        return True
+    if key.startswith(f"{own}("):
+        folded = source.text.casefold()
+        return all(label in folded for label in _LABELS.findall(key[len(own) :]))
+    return False
+
+
+def _quotes(text: str) -> list[str]:
+    found = (next(filter(None, groups)) for groups in _QUOTED.findall(text))
+    return [quote for quote in found if len(quote) >= LEAST_QUOTED_CHARS]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.translate(_FOLDED).casefold().split())
+
+
+def _numbers(sources: Sequence[Source]) -> str:
+    return "".join(f"[{source.number}]" for source in sources)
