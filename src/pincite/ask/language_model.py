@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -32,7 +32,7 @@ PER_MILLION = 1_000_000
 Prompt = Sequence[dict[str, str]]  # messages with role and content
 
 
-class Generator:
+class LanguageModel:
     """Streams the words that a model answers to a prompt."""
 
     def __init__(self, settings: AnswerSettings) -> None:
@@ -50,7 +50,7 @@ class Generator:
             patience=PATIENCE,
         )
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Usage]:
+    def stream(self, prompt: Prompt) -> Generator[str | Usage]:
         """Yield words as they come and what they cost at last; closing it closes the connection.
 
         What fails before the first words is tried again; after them, it is a ModelError.
@@ -75,9 +75,9 @@ class Generator:
 class _Stream:
     """One answer: its connection, its words, and what was counted."""
 
-    def __init__(self, generator: Generator, prompt: Prompt) -> None:
-        self.generator = generator
-        self.service = generator.service
+    def __init__(self, model: LanguageModel, prompt: Prompt) -> None:
+        self.model = model
+        self.service = model.service
         self.prompt = prompt
         self.counted: dict[str, Any] = {}
         self.written: list[str] = []
@@ -107,9 +107,9 @@ class _Stream:
         """Connect and return the first words; whatever fails here may be tried again."""
         self.close()
         self._begin()
-        settings = self.generator.settings
+        settings = self.model.settings
         deadline = time.monotonic() + settings.timeout_seconds
-        body = self.generator.body(self.prompt)
+        body = self.model.body(self.prompt)
         self._response = self.service.open(body, settings.timeout_seconds)
         if "event-stream" not in (self._response.headers.get("Content-Type") or ""):
             return self._whole_answer(deadline)
@@ -120,7 +120,7 @@ class _Stream:
 
     def _next(self, deadline: float | None = None) -> str:
         """Return the next words; empty at the end."""
-        deadline = deadline or time.monotonic() + self.generator.settings.idle_seconds
+        deadline = deadline or time.monotonic() + self.model.settings.idle_seconds
         while not self._is_done:
             data = self._event(deadline)
             if data is None:
@@ -214,7 +214,7 @@ class _Stream:
 
     def usage(self) -> Usage:
         """Return what was read and written, as the service counted it or as we estimate."""
-        settings = self.generator.settings
+        settings = self.model.settings
         try:
             read = int(self.counted["prompt_tokens"])
             wrote = int(self.counted["completion_tokens"])

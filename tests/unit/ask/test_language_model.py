@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from pincite.answer.values import Usage
-from pincite.ask.generator import Generator
+from pincite.ask.language_model import LanguageModel
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ConfigError, ModelError, PinciteError
 
 PROMPT = [{"role": "user", "content": "Is it so?"}]
 
 
-def generator(model: Any, **settings: Any) -> tuple[Generator, list[float]]:
+def generator(model: Any, **settings: Any) -> tuple[LanguageModel, list[float]]:
     chosen = {"url": model.url, "model": "some-model", "retries": 2, **settings}
-    made, pauses = Generator(AnswerSettings(**chosen)), []
+    made, pauses = LanguageModel(AnswerSettings(**chosen)), []
     made.service._sleep = pauses.append
     return made, pauses
 
 
-def words_of(made: Generator) -> tuple[str, Usage]:
+def words_of(made: LanguageModel) -> tuple[str, Usage]:
     *words, usage = made.stream(PROMPT)
     assert isinstance(usage, Usage)
     return "".join(map(str, words)), usage
@@ -114,7 +114,7 @@ def test_closing_the_stream_closes_the_connection(model: Any) -> None:
     model.words, model.pause = ["word "] * 2000, 0.01
     stream = generator(model)[0].stream(PROMPT)
     next(stream)
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert model.closed.wait(10)
     assert model.sent < 1000
 
@@ -141,4 +141,4 @@ def test_the_key_goes_out_and_is_never_told(model: Any, monkeypatch: pytest.Monk
 
 def test_a_service_without_a_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"answer\.model"):
-        Generator(AnswerSettings(url="http://localhost:1/v1"))
+        LanguageModel(AnswerSettings(url="http://localhost:1/v1"))
