@@ -68,7 +68,7 @@ _UNIT = r"%|″|°\s?[CF]\b|[kM]?Ω|[^\W\d_]{1,12}[²³]?"
 # A number stands alone: "2d6", "E-07", "97.113" and "310.16(B)" are names (see _NAME). A hyphen
 # before it is a range or a compound, never a minus sign: no rule is lost by that.
 _QUANTITY = re.compile(
-    rf"(?<![\w.,])([$€£]\s?)?({_DIGITS})(?![\d.,]*\d)"
+    rf"(?<![\w.,])(?<![^\W\d_]-)([$€£]\s?)?({_DIGITS})(?![\d.,]*\d)"
     rf"(?:[\s\u00a0\u202f-]?({_UNIT}))?(?![\w])"
 )
 _NUMBER_WORD = "|".join((*_WORDS, *_TENS))
@@ -114,7 +114,7 @@ def quantities(text: str) -> list[Quantity]:
     text = _PER_CENT.sub("per_cent", text)
     found = sorted([*_figures(text), *_spelled(text)], key=lambda each: each[0].start)
     shared: list[Quantity] = []
-    for (each, has_unit), behind in zip(found, [*found[1:], None], strict=True):
+    for (each, has_unit), behind in zip(found, [*found[1:], None], strict=False):
         # The unit behind the second number of a range is that of the first as well.
         if not has_unit and behind is not None and behind[1]:
             between = text[each.end : behind[0].start]

@@ -10,10 +10,17 @@ from typing import Literal
 UnitKind = Literal["sentence", "row", "header", "heading"]
 
 _LINE = re.compile(r"[^\n]*\n?")
-# What begins a new unit at the start of a line: a list item or a numbered paragraph.
-_ITEM = re.compile(r"\s*(?:[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s)")
+# What begins a new unit at the start of a line: a list item, a numbered paragraph, a named value.
+_ITEM = re.compile(r"\s*(?:[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s|\*\*[^*\n]{1,40}\*\*\s)")
+# "(B) Kitchens." and "**Tide line.**" are headings inside their paragraph: they are quoted with the
+# sentence behind them.
+_RUN_IN = re.compile(
+    r"(?:(?:\(\w{1,5}\)|\d[\d.]{0,8})\s[^.!?:;]{1,60}\.|\*\*[^*]{1,60}\*\*\.?|_[^_]{1,60}_\.?)$"
+)
 _RULER = re.compile(r"\s*\|?[\s:|-]*-{2,}[\s:|-]*$")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$")
+_QUOTES = re.compile(r"[\"“”«»]")
+LONGEST_QUOTE = 400  # a quotation that does not end by then was none
 # A full stop may be followed by closing marks, emphasis or a footnote's mark, and then by space.
 _STOP = re.compile(r"[.!?…][\"”’»)\]*_]{0,4}(?:\^[^^\s]{1,3}\^)?(?=\s)")
 _STARTS = re.compile(r"\s+[\"“‘«(\[*_]{0,4}[^\W_]")
@@ -88,11 +95,20 @@ def _line_kind(line: str, in_table: bool) -> Literal[UnitKind, "ruler"]:
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for stop in _STOP.finditer(text, start, end):
         if _STARTS.match(text, stop.end(), end) and not is_short(text, stop.start()):
+            if _goes_on(text[start : stop.end()].lstrip()):
+                continue
             if trimmed := _trimmed(text, start, stop.end()):
                 yield trimmed
             start = stop.end()
     if trimmed := _trimmed(text, start, end):
         yield trimmed
+
+
+def _goes_on(words: str) -> bool:
+    """Return whether a sentence goes on behind a full stop: a quotation is open in it."""
+    if len(words) <= LONGEST_QUOTE and len(_QUOTES.findall(words)) % 2:
+        return True
+    return _RUN_IN.match(words) is not None
 
 
 def is_short(text: str, stop: int) -> bool:

@@ -14,11 +14,11 @@ from pincite.answer.sentences import is_short
 
 # [1], [1, 2], [1-3], [Source 1], [^1], 【1】; anything else in brackets with a figure in it looks
 # like a citation, and is none.
-_MARKER = re.compile(r"[\[【]([^\[\]【】]{1,80})[\]】]")
+_MARKER = re.compile(r"[\[【]([^\[\]【】\n]{1,80})[\]】]")
 _NAMED = re.compile(r"\s*\^?\s*(?:sources?|passages?|refs?\.?)?\s*", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:[,;&]|\band\b|\s)\s*")
 _RANGE = re.compile(r"(\d{1,4})(?:\s?[-–]\s?(\d{1,4}))?")
-_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\n]{0,300}\)")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,300}\)")
 _ADDRESS = re.compile(r"(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+", re.IGNORECASE)
 _OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
 _PIECE = re.compile(r"\s*\S+")

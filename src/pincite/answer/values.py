@@ -30,6 +30,8 @@ class Source:
     text: str
     role: Role = "hit"
     evidence: str = ""  # the words of a hit that lead here: "see Table 250.122"
+    # Where the text stands in the document, a line each; of a long table only some rows.
+    parts: tuple[Span, ...] = ()
 
     @property
     def citation(self) -> str:
@@ -38,8 +40,23 @@ class Source:
         own = self.locator if self.locator != self.title else ""
         return ", ".join(part for part in (self.title, own) if part) + page
 
+    def find(self, quote: str) -> Span | None:
+        """Return where words stand in the document, if they stand in what was read of it."""
+        before = 0
+        for part in self.parts or (self.span,):
+            at = self.text.find(quote, before, before + len(part))
+            if at >= 0:
+                start = part.start + at - before
+                return Span(part.doc_id, start, start + len(quote))
+            before += len(part) + 1
+        return None
+
+    def holds(self, span: Span) -> bool:
+        """Return whether a stretch of the document is in what was read of this source."""
+        return any(part.overlap(span) == len(span) for part in self.parts or (self.span,))
+
     def plain(self) -> dict[str, Any]:
-        return {**_plain_place(self.span), **_without(asdict(self), "span", "path")} | {
+        return {**_plain_place(self.span), **_without(asdict(self), "span", "path", "parts")} | {
             "path": list(self.path),
             "citation": self.citation,
         }

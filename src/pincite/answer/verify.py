@@ -15,7 +15,6 @@ from pincite.answer.quantities import Quantity, names, quantities, row_quantitie
 from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source, Verdict
 from pincite.core.locators import locator_key
-from pincite.core.types import Span
 from pincite.index.locators import mention_spans
 from pincite.index.tokens import Analyzer
 
@@ -23,6 +22,8 @@ from pincite.index.tokens import Analyzer
 LEAST_SHARED = 0.5
 # A fact has to stand in a unit that shares at least this much of what the best unit shares.
 NEAR_SHARE = 0.5
+# A unit of which the sentence has this share of words is taken over, however short it is.
+TAKEN_OVER = 0.8
 # Fewer content words than that claim nothing.
 LEAST_WORDS = 3
 LEAST_QUOTED_CHARS = 12
@@ -35,10 +36,11 @@ REMEMBERED_TEXTS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One unit of a source: its words and its numbers."""
+    """One unit of a source: its words, its numbers, and of a row the words of its first cell."""
 
     terms: frozenset[str]
     numbers: tuple[Quantity, ...]
+    name: frozenset[str] | None = None
 
 
 class Verifier:
@@ -123,12 +125,20 @@ class Verifier:
             yield f"few of its words stand in {_numbers(cited)}"
 
     def _near(self, text: str, cited: Sequence[Source]) -> list[_Part]:
-        """Return the units of the sources that are about what the sentence is about."""
+        """Return the units of the sources that are about what the sentence is about.
+
+        These are units that share about as many words with it as any, and short ones that it takes
+        over. Rows of a table differ in little: only those that it names count, or the nearest.
+        """
         words = self._content(text)
-        parts = [part for source in cited for part in self._parts(source)]
-        shared = [len(words & part.terms) for part in parts]
-        least = NEAR_SHARE * max(shared, default=0)
-        return [part for part, count in zip(parts, shared, strict=True) if count >= least]
+        every = [part for source in cited for part in self._parts(source)]
+        parts = [part for part in every if part.name is None]
+        least = NEAR_SHARE * max((len(words & part.terms) for part in parts), default=0)
+        near = [part for part in parts if _is_near(part, words, least)]
+        rows = [part for part in every if part.name is not None]
+        named = [part for part in rows if part.name and part.name <= words]
+        most = max((len(words & part.terms) for part in rows), default=0)
+        return near + (named or [part for part in rows if len(words & part.terms) == most])
 
     def _words_of(self, source: Source) -> frozenset[str]:
         around = self._content(" ".join((source.locator, source.title, *source.path)))
@@ -139,19 +149,18 @@ class Verifier:
         return frozenset(t for t in terms if t not in self._analyzer.function_terms)
 
     def _find_parts(self, source: Source) -> list[_Part]:
-        """Return the units of a source; a row stands with the names of its columns."""
-        found, header = [], frozenset[str]()
+        """Return the units of a source."""
+        found = []
         rows = dict(row_quantities(source.text))
         number = 0
         for unit in units(source.text):
             words = source.text[unit.start : unit.end]
-            if unit.kind == "header":
-                header = self._content(words)
             own = self._content(words)
             if unit.kind == "row":
                 numbers = (*rows.get(number, ()), *quantities(words))
                 number += 1
-                found.append(_Part(own | header, numbers))
+                name = self._content(words.strip("| ").partition("|")[0])
+                found.append(_Part(own, numbers, name))
             else:
                 found.append(_Part(own, tuple(quantities(words))))
         return found
@@ -163,10 +172,7 @@ class Verifier:
         """Return a citation with the words that the sentence takes over, where they stand."""
         plain = self._citation(source, ok=True)
         for quote in (*_quotes(text), text):
-            at = source.text.find(quote)
-            if at >= 0:
-                start = source.span.start + at
-                span = Span(source.span.doc_id, start, start + len(quote))
+            if span := source.find(quote):
                 return replace(plain, quote=quote, span=span)
         return plain
 
@@ -180,9 +186,15 @@ def _has_place(source: Source, key: str) -> bool:
     if any(key == name for name, _, _ in mention_spans(f"{around}\n{source.text}")):
         return True
     if key.startswith(f"{own}("):
-        folded = source.text.casefold()
-        return all(label in folded for label in _LABELS.findall(key[len(own) :]))
+        folded = f"\n{source.text.casefold()}"
+        labels = _LABELS.findall(key[len(own) :])
+        return all(label in folded or f"\n{label[1:-1]}." in folded for label in labels)
     return False
+
+
+def _is_near(part: _Part, words: frozenset[str], least: float) -> bool:
+    shared = len(words & part.terms)
+    return shared >= least or (shared >= TAKEN_OVER * len(part.terms) and shared > 0)
 
 
 def _quotes(text: str) -> list[str]:

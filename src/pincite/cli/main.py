@@ -10,6 +10,7 @@ import typer
 
 from pincite import __version__
 from pincite.cli import (
+    ask,
     audit,
     cell,
     diff,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.command("ingest")(ingest.ingest)
 app.command("search")(search.search)
+app.command("ask")(ask.ask)
 app.command("replay")(replay.replay)
 app.command("why-not")(explain.why_not)
 app.command("show")(show.show)

@@ -16,12 +16,14 @@ class AnswerSettings:
     context_tokens: int = 3000
     # At most so many places that the hits do not stand without: tables, exceptions, definitions.
     companions: int = 4
-    # A JSON file with a summary of each page, {"document id": {"12": "…"}}, for the prompt.
+    # A JSON file with summaries of pages for the prompt, {"document id": {"12": "…"}}; of other
+    # pages the sentence that says most is taken.
     page_summaries: str = ""
     # At most so many quotations.
     quotes: int = 3
-    # Below this probability that the documents answer, they are said not to; 0 always answers.
-    least_confidence: float = 0.5
+    # Below this probability that the documents answer, they are said not to; 0 always answers,
+    # but for places that are named and not there.
+    least_confidence: float = 0.0
     # A language model that writes the answer: any service that answers POST /chat/completions as
     # OpenAI does, as "http://localhost:11434/v1". Empty: the answer is quoted, without a model.
     url: str = ""

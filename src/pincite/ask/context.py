@@ -1,0 +1,192 @@
+"""The sources of an answer: as much of the best evidence as a budget of tokens holds.
+
+Hits come first, best first, each as a whole if it fits. Of a table that is too long the rows that
+fit the question are taken, with caption, header and footnotes. A part of the budget is kept for
+what the hits do not stand without: tables they name, exceptions, definitions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from pincite.answer.matches import Matches
+from pincite.answer.passage import Passage, term_weights
+from pincite.answer.sentences import Unit, units
+from pincite.answer.values import Role, Source
+from pincite.api import Index, Result
+from pincite.core.editions import years
+from pincite.core.locators import locator_key
+from pincite.core.types import Chunk, Span
+from pincite.ingest.tokencount import estimated_tokens
+from pincite.retrieve.companions import Companion
+
+# Share of the budget that companions get at most; what they leave is for hits.
+COMPANION_SHARE = 0.25
+# A longer table is cut to the rows that fit, so that one does not push out everything else.
+TABLE_TOKENS = 600
+# Less of a source than this is not worth a number.
+LEAST_TOKENS = 40
+_ROLES: dict[str, Role] = {
+    "table": "table",
+    "exception": "exception",
+    "definition": "definition",
+    "clause": "clause",
+    "introduction": "introduction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The numbered sources, and how many tokens their texts have."""
+
+    sources: tuple[Source, ...]
+    tokens: int
+
+
+def build_context(
+    index: Index, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
+) -> Context:
+    """Return the sources for some hits of a search and for what belongs beside them."""
+    reader = _Reader(index, result.query.text)
+    hits_of = {passage.chunk.id for passage in passages}
+    found = index.companions(result, 2 * companions) if companions and passages else []
+    found = [each for each in found if each[0].of in hits_of][:companions]
+    beside = [source for each, chunk in found for source in reader.companion(each, chunk)]
+    beside = _within(beside, int(budget * COMPANION_SHARE))
+    used = sum(estimated_tokens(each.text) for each in beside)
+    hits = [
+        source
+        for passage in passages
+        for source in reader.source(passage.chunk, "hit", budget - used)
+    ]
+    chosen = [*_within(_once(hits), budget - used), *beside]
+    numbered = tuple(replace(each, number=n) for n, each in enumerate(chosen, 1))
+    return Context(numbered, sum(estimated_tokens(each.text) for each in numbered))
+
+
+def current(index: Index, question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages without those that another edition replaces.
+
+    Of editions of one work the question's own counts, if it names years; otherwise the newest. A
+    place that the edition which counts does not have is kept.
+    """
+    snapshot = index.snapshot
+    editions = {doc_id: snapshot.edition(doc_id) for doc_id in _documents(passages)}
+    works = defaultdict(list)
+    for edition in editions.values():
+        works[edition.work].append(edition)
+    asked = years(question)
+    counting: dict[str, list[str]] = {}
+    for same in works.values():
+        named = [each.doc_id for each in same if asked & years(index.opened.title_of(each.doc_id))]
+        newest = max(same, key=lambda each: (each.effective or date.min, each.doc_id)).doc_id
+        counting |= {each.doc_id: named or [newest] for each in same if len(same) > 1}
+    keys = {passage.chunk.id: locator_key(passage.chunk.locator) for passage in passages}
+    homes = snapshot.documents_with(keys.values()) if counting else {}
+    return [
+        passage
+        for passage in passages
+        for doc_id in [passage.chunk.span.doc_id]
+        if doc_id in (counts := counting.get(doc_id, [doc_id]))
+        or not homes.get(keys[passage.chunk.id], set()) & set(counts)
+    ]
+
+
+def _documents(passages: Sequence[Passage]) -> set[str]:
+    return {passage.chunk.span.doc_id for passage in passages}
+
+
+def _once(sources: Sequence[Source]) -> list[Source]:
+    """Return the sources without those that lie within a better one."""
+    kept: list[Source] = []
+    for source in sources:
+        if not any(other.span.overlap(source.span) == len(source.span) for other in kept):
+            kept.append(source)
+    return kept
+
+
+def _within(sources: Sequence[Source], budget: int) -> list[Source]:
+    """Return the sources that fit, in order; one that does not fit leaves room for shorter ones."""
+    kept, left = [], budget
+    for source in sources:
+        tokens = estimated_tokens(source.text)
+        if tokens <= left:
+            kept.append(source)
+            left -= tokens
+    return kept
+
+
+class _Reader:
+    """Reads chunks for one question."""
+
+    def __init__(self, index: Index, question: str) -> None:
+        self._index = index.opened
+        self._weights = term_weights(question, index.opened)
+
+    def companion(self, companion: Companion, chunk: Chunk) -> Iterator[Source]:
+        role = _ROLES[companion.relation]
+        for source in self.source(chunk, role, TABLE_TOKENS):
+            yield replace(source, evidence=companion.evidence)
+
+    def source(self, chunk: Chunk, role: Role, most: int) -> Iterator[Source]:
+        """Yield a chunk as a source, or as much of it as the tokens allow, if that is anything."""
+        if most < LEAST_TOKENS:
+            return
+        spans = [(0, len(chunk.text.rstrip()))]
+        limit = min(most, TABLE_TOKENS) if chunk.kind == "table" else most
+        if estimated_tokens(chunk.text) > limit:
+            spans = self._best(chunk, limit)
+        if not spans or not chunk.text.strip():
+            return
+        doc_id, start = chunk.span.doc_id, chunk.span.start
+        yield Source(
+            0,
+            chunk.id,
+            self._index.title_of(doc_id) or doc_id,
+            chunk.locator,
+            chunk.path,
+            chunk.page,
+            chunk.span,
+            "\n".join(chunk.text[a:b] for a, b in spans),
+            role,
+            parts=tuple(Span(doc_id, start + a, start + b) for a, b in spans),
+        )
+
+    def _best(self, chunk: Chunk, most: int) -> list[tuple[int, int]]:
+        """Return the units that hold most of the question, in order, with a table's frame.
+
+        Caption, header and footnotes of a table come with any row; a row says nothing without.
+        """
+        every = units(chunk.text)
+        is_table = any(unit.kind == "row" for unit in every)
+        frame = [unit for unit in every if is_table and unit.kind != "row"]
+        matches = Matches(chunk.text, self._weights, self._index.analyzer_of(chunk.span.doc_id))
+        others = [unit for unit in every if unit not in frame]
+        worth = {unit: matches.worth(unit.start, unit.end) for unit in others}
+        left = most - self._tokens(chunk, frame)
+        kept = list(frame)
+        for unit in sorted(others, key=lambda unit: (-worth[unit], unit.start)):
+            tokens = self._tokens(chunk, [unit])
+            if tokens <= left:
+                kept.append(unit)
+                left -= tokens
+        if is_table and len(kept) == len(frame):
+            return []
+        return _lines(chunk.text, sorted(kept, key=lambda unit: unit.start))
+
+    def _tokens(self, chunk: Chunk, chosen: Sequence[Unit]) -> int:
+        return sum(estimated_tokens(chunk.text[unit.start : unit.end]) + 1 for unit in chosen)
+
+
+def _lines(text: str, chosen: Sequence[Unit]) -> list[tuple[int, int]]:
+    """Return the stretches of units, those that only white space parts as one."""
+    joined: list[tuple[int, int]] = []
+    for unit in chosen:
+        if joined and not text[joined[-1][1] : unit.start].strip():
+            joined[-1] = (joined[-1][0], unit.end)
+        else:
+            joined.append((unit.start, unit.end))
+    return joined

@@ -1,0 +1,183 @@
+"""Questions that are answered by looking up: a place by its name, a term, a cell of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from pincite.answer.passage import Passage
+from pincite.answer.sentences import Unit, units
+from pincite.answer.values import Source
+from pincite.api import Index
+from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter, row_shown
+from pincite.ask.terms import asked_term, defined
+from pincite.core.locators import locator_key
+from pincite.core.tables import Cell, Table, find_cells, parse_table
+from pincite.core.types import Chunk, Span
+from pincite.index.locators import mention_spans
+
+# Words that ask for a place and say nothing of what is wanted there.
+_ASKING = frozenset(
+    re.findall(
+        r"\w+",
+        "show give read tell say says said state states text wording define defined definition "
+        "mean means meant meaning look find what where which edition editions section clause "
+        "paragraph article rule table chapter please cite quote version current me us my exactly",
+    )
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[\w²³°%.-]+")
+# A number with its unit, and words without any.
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?")
+_NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
+_LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
+_PIPE = re.compile(r"(?<!\\)\|")
+MOST_CELLS = 3
+DEFINING_CHARS = 60  # in which a unit that defines a term says so, beyond the term
+MOST_TABLES = 3  # that are looked into without being named
+
+
+class Lookup:
+    """Answers by name and number, without ranking anything."""
+
+    def __init__(self, index: Index, quoter: Quoter) -> None:
+        self._index = index
+        self._quoter = quoter
+
+    def quotes(
+        self, question: str, passages: Sequence[Passage], sources: list[Source]
+    ) -> list[Quote]:
+        """Return the place, the definition or the cells that a question asks for; or nothing."""
+        by_chunk = {source.chunk_id: source for source in sources}
+        if not passages or passages[0].chunk.id not in by_chunk:
+            return []
+        place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
+        if "place" not in passages[0].hit.features:
+            return self._by_number(question, passages, by_chunk)
+        wanted = self.wanted(question)
+        if not wanted:
+            span = self._definition(question, place) or self._quoter.opening(place)
+            lead = self._quoter.lead_in(source, span, sources)
+            quote = self._quoter.quote(source, span, _shown(place, span))
+            return [each for each in (lead, quote) if each and len(each.span)]
+        return self.cells(source, place, " ".join(wanted))
+
+    def _definition(self, question: str, place: Chunk) -> Span | None:
+        """Return the units that define a term, where a place was found by the term alone."""
+        term = asked_term(question) or question.strip(" ?!.")
+        if locator_key(term) in (locator_key(place.locator), locator_key(place.title)):
+            return None
+        body = units(place.text)
+        for at, unit in enumerate(body):
+            end = min(unit.end, unit.start + len(term) + DEFINING_CHARS)
+            if defined(term, place.text[unit.start : end]):
+                # What follows in its paragraph still speaks of it.
+                last = unit
+                for other in body[at + 1 :]:
+                    gap = place.text[last.end : other.start]
+                    if "\n" in gap or other.end - unit.start > MOST_PLACE_CHARS:
+                        break
+                    last = other
+                return _span(place, Unit(unit.start, last.end))
+        return None
+
+    def _by_number(
+        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+    ) -> list[Quote]:
+        """Return the one cell that a number of the question means in a table among the best."""
+        for number in _NUMBER.finditer(question):
+            # The number says which row; the other words say which one of equal ones, and column.
+            if _YEAR.fullmatch(number.group()):
+                continue
+            words = f"{question[: number.start()]} {question[number.end() :]}"
+            words = " ".join(self._index.opened.analyzer.content_words(words))
+            bare = " ".join(_NAMES.findall(words))
+            # "level 6": the word before a number names what it is, not what is asked for.
+            beside = _LAST_WORD.search(question, 0, number.start())
+            for passage in passages[:MOST_TABLES]:
+                place = passage.chunk
+                table = parse_table(place.text) if place.kind == "table" else None
+                if table is None or place.id not in by_chunk:
+                    continue
+                row = f"{number.group()} {bare}"
+                asked = words
+                if beside and beside.group(1).casefold() in " ".join(table.columns).casefold():
+                    asked = words.replace(beside.group(1), "", 1)
+                found = find_cells(table, row, asked)
+                if not found and len(table.columns) == 2 and number.group().isdigit():
+                    found = find_cells(table, row, "")
+                if len(found) == 1:
+                    return list(self._cell(by_chunk[place.id], place, table, found[0]))
+        return []
+
+    def wanted(self, question: str) -> list[str]:
+        """Return the words of a question that say what is wanted of the place that it names."""
+        named = mention_spans(question)
+        if not named:
+            return []  # the question as a whole is a name
+        bare = question
+        for _, start, end in named:
+            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+        content = " ".join(self._index.opened.analyzer.content_words(bare))
+        words = (word.strip(".-") for word in _WORD.findall(content))
+        return [w for w in words if w and w.casefold() not in _ASKING and not _YEAR.fullmatch(w)]
+
+    def cells(self, source: Source, place: Chunk, wanted: str) -> list[Quote]:
+        """Return the cells of a table that the words mean, or the rows if they name no column."""
+        table = parse_table(place.text) if place.kind == "table" else None
+        if table is None:
+            return []
+        found = find_cells(table, wanted, wanted)
+        if 0 < len(found) <= MOST_CELLS:
+            return [quote for cell in found for quote in self._cell(source, place, table, cell)]
+        rows = sorted({cell.row for cell in found or find_cells(table, wanted, "")})
+        return [self._row(source, place, row) for row in rows[:MOST_CELLS]]
+
+    def _row(self, source: Source, place: Chunk, row: int) -> Quote:
+        unit = _row_units(place.text)[row]
+        return self._quoter.quote(source, _span(place, unit), row_shown(place.text, unit))
+
+    def _cell(self, source: Source, place: Chunk, table: Table, cell: Cell) -> Iterator[Quote]:
+        unit = _row_units(place.text)[cell.row]
+        inside = list(_cell_units(place.text, unit))
+        if cell.column >= len(inside):
+            return
+        locator = f"{place.locator} > {cell.row_name} > {cell.column_name}"
+        shown = f"{cell.key}; {cell.column_name}: {cell.value}"
+        span = _span(place, inside[cell.column])
+        if len(span):
+            yield self._quoter.quote(source, span, shown, locator)
+        for note in cell.notes:
+            at = place.text.find(note)
+            if at >= 0:
+                yield self._quoter.quote(source, _span(place, Unit(at, at + len(note))))
+
+
+def _shown(place: Chunk, span: Span) -> str:
+    """Return a stretch of a place for reading: rows of a table each with its columns' names."""
+    if place.kind not in ("table", "row"):
+        return ""
+    inside = range(span.start - place.span.start, span.end - place.span.start)
+    rows = [u for u in units(place.text) if u.kind == "row" and u.start in inside]
+    return "\n".join(row_shown(place.text, unit) for unit in rows)
+
+
+def _row_units(text: str) -> list[Unit]:
+    return [unit for unit in units(text) if unit.kind == "row"]
+
+
+def _cell_units(text: str, row: Unit) -> Iterator[Unit]:
+    """Yield where the cells of a row stand, without the white space around them."""
+    line = text[row.start : row.end]
+    bars = [match.start() for match in _PIPE.finditer(line)]
+    edges = bars if line.endswith("|") and len(bars) > 1 else [*bars, len(line)]
+    for left, right in pairwise(edges):
+        inner = line[left + 1 : right]
+        start = row.start + left + 1 + len(inner) - len(inner.lstrip())
+        yield Unit(start, start + len(inner.strip()))
+
+
+def _span(place: Chunk, unit: Unit) -> Span:
+    start = place.span.start
+    return Span(place.span.doc_id, start + unit.start, start + unit.end)
