@@ -39,6 +39,8 @@ class Form(StrEnum):
     EXPECTED_CHUNKS = "expected-chunks"
     QAS = "qas"
     CSV = "csv"
+    PART97 = "part97"
+    SCIFACT = "scifact"
 
 
 @app.command("import")
@@ -51,7 +53,7 @@ def load(
     ] = None,
     corpus: Annotated[
         Path | None,
-        typer.Option("--corpus", help="BEIR: write its texts as pages of this file (.json) too."),
+        typer.Option("--corpus", help="BEIR, SciFact: write the texts as pages of a .json too."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,13 +61,15 @@ def load(
     from pincite.evaluate.judgements.files import save
     from pincite.evaluate.judgements.imports import read, read_texts
     from pincite.evaluate.judgements.pages import on_pages, write_corpus
+    from pincite.evaluate.judgements.published import write_abstracts
 
     with told(as_json=as_json):
         found = read(form, path, read_texts(texts) if texts else {})
-        if corpus is not None and form is not Form.BEIR:
-            raise ConfigError("--corpus is for beir", hint="leave it out")
         if corpus is not None:
-            found = on_pages(found, write_corpus(path, corpus), corpus.name)
+            writers = {Form.BEIR: write_corpus, Form.SCIFACT: write_abstracts}
+            if form not in writers:
+                raise ConfigError("--corpus is for beir and scifact", hint="leave it out")
+            found = on_pages(found, writers[form](path, corpus), corpus.name)
         made = found.recorded(f"imported from {path.name} ({form})")
         save(made, to)
     answers = sum(bool(question.needs) for question in made.questions)

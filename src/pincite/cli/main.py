@@ -33,6 +33,7 @@ from pincite.cli import (
     show,
     similar,
     training,
+    tuning,
 )
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements")
+app.command("tune")(tuning.tune)
 app.command("learn")(learning.learn)
 app.add_typer(training.app, name="train")
 app.command("clean")(learning.clean)

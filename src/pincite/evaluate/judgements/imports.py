@@ -15,6 +15,7 @@ from typing import Any
 
 from pincite.core.errors import ConfigError, SourceError
 from pincite.evaluate.judgements.files import question as checked
+from pincite.evaluate.judgements.published import read_part97, read_scifact
 from pincite.evaluate.judgements.questions import Need, Place, Question, QuestionSet
 from pincite.evaluate.trec import read_qrels
 
@@ -201,6 +202,8 @@ READERS: dict[str, Reader] = {
     "expected-chunks": read_expected_chunks,
     "qas": read_qas,
     "csv": read_csv,
+    "part97": read_part97,
+    "scifact": read_scifact,
 }
 
 

@@ -1,0 +1,1 @@
+"""Settings chosen on one's own questions, with figures that hold on questions not seen."""

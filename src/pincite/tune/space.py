@@ -1,0 +1,204 @@
+"""What is tried: axes of settings, and what makes one choice simpler than another.
+
+A trial is a whole set of settings. An axis lists values for a few settings that belong together;
+the search changes one axis at a time. Nothing here opens an index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from pincite.core.late_settings import LATE
+from pincite.core.settings import Settings, merged
+from pincite.pipeline import RERANKED
+
+# Sections and keys with the values that a trial gives them.
+Change = Mapping[str, Mapping[str, Any]]
+# What an axis cannot be tried without.
+VECTORS, TOKENS, FILES, EXAMPLES = "vectors", "tokens", "files", "examples"
+LEARNED_K = 20
+# Fixed pipelines that tuning has to be as good as; "default" is the settings one started from.
+PRESETS = ("lexical", "dense", "hybrid+graph", LATE, RERANKED, "traversal")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings to be tried, perhaps with a ranker of a kind that is learned on the way."""
+
+    settings: Settings
+    learned: str = ""  # kind of model; it takes the place of the cross-encoder
+
+    @cached_property
+    def key(self) -> str:
+        """A name for what is tried, the same in every run."""
+        return self.settings.fingerprint() + (f"+{self.learned}" if self.learned else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Settings that belong together, and the values to try."""
+
+    name: str
+    changes: tuple[Change, ...]
+    needs: str = ""
+    learned: tuple[str, ...] = ()  # kinds of rankers, where this is the axis of learning
+    when: Callable[[Settings], bool] = lambda _: True  # whether it makes sense beside the others
+
+    def options(self, trial: Trial) -> list[Trial]:
+        """Return the trial with every value of the axis, itself first and none twice."""
+        found = [trial]
+        if not self.when(trial.settings):
+            return found
+        for change in self.changes:
+            settings = merged(trial.settings, change, origin="tune")
+            found.append(Trial(settings, "" if settings.rerank.enabled else trial.learned))
+        if self.learned:
+            unread = replace(trial.settings.rerank, enabled=False)
+            alone = replace(trial.settings, rerank=unread)
+            found += [Trial(alone, kind) for kind in ("", *self.learned)]
+        return list(dict.fromkeys(found))
+
+
+def _grid(section: str, **values: Sequence[Any]) -> tuple[Change, ...]:
+    """Return every combination of values of one section.
+
+    >>> _grid("lexical", k1=[0.2, 0.4], b=[0.6])
+    ({'lexical': {'k1': 0.2, 'b': 0.6}}, {'lexical': {'k1': 0.4, 'b': 0.6}})
+    """
+    found: list[dict[str, Any]] = [{}]
+    for name, some in values.items():
+        found = [{**each, name: value} for each in found for value in some]
+    return tuple({section: each} for each in found)
+
+
+_FUSIONS = (
+    *_grid("hybrid", method=["theoretical"], dense_weight=[0.6, 0.7, 0.8, 0.9]),
+    *_grid("hybrid", method=["minmax"], dense_weight=[0.3, 0.5, 0.7]),
+    *_grid("hybrid", method=["rrf", "zscore"], dense_weight=[0.5]),
+    {"hybrid": {"dense_weight": 0.0}},
+)
+_GRAPHS = (
+    {"graph": {"mode": "off"}},
+    *_grid("graph", mode=["bfs"], boost=[0.05, 0.1], depth=[1, 2]),
+    {"graph": {"mode": "ppr", "boost": 0.05, "depth": 2}},
+)
+_READERS = (
+    {"rerank": {"enabled": False}},
+    *_grid("rerank", enabled=[True], pool=[5, 10], weight=[0.2, 0.3, 0.4, 0.6]),
+    {"rerank": {"enabled": True, "mode": "rrf", "pool": 10, "weight": 0.5}},
+)
+# In this order they are gone through: what finds candidates before what orders them.
+AXES = (
+    Axis(
+        "chunking",
+        (
+            *_grid("ingest", chunking=["clause"], max_chars=[1500, 3000, 6000], split_depth=[0, 1]),
+            *_grid("ingest", chunking=["fixed"], max_tokens=[256, 512]),
+        ),
+        FILES,
+    ),
+    Axis("tokens", _grid("tokens", language=["auto", "none"]), FILES),
+    Axis("fusion", _FUSIONS, VECTORS),
+    Axis("saturation", _grid("lexical", k1=[0.2, 0.4, 0.8, 1.5], b=[0.4, 0.6, 0.8])),
+    Axis(
+        "phrases",
+        _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0]),
+    ),
+    Axis("question words", _grid("lexical", content_words=[True, False])),
+    Axis("names", _grid("search", names=[True, False])),
+    Axis(
+        "aliases",
+        (
+            {"search": {"aliases": False}},
+            *_grid("search", aliases=[True], alias_weight=[0.1, 0.2, 0.4]),
+        ),
+    ),
+    Axis("graph", _GRAPHS),
+    Axis("late interaction", _grid("late", weight=[0.0, 0.1, 0.2, 0.3, 0.5]), TOKENS),
+    Axis("spread", _grid("search", spread=[0.0, 0.04, 0.08, 0.12])),
+    Axis("cross-encoder", _READERS),
+    # Reading is what takes time: more is read only where more was better.
+    Axis(
+        "reading deeper",
+        _grid("rerank", pool=[20, 40]),
+        when=lambda settings: settings.rerank.enabled and settings.rerank.pool >= 10,
+    ),
+    Axis("learned ranker", (), EXAMPLES, learned=("logistic", "lambdamart")),
+)
+
+
+def parts_of(trial: Trial) -> tuple[str, ...]:
+    """Return the parts of a search that are switched on: the fewer, the simpler."""
+    settings, pipeline = trial.settings, trial.settings.search.pipeline
+    reads = settings.rerank.enabled or pipeline == RERANKED
+    after = {"cross-encoder": reads, "learned ranker": bool(trial.learned)}
+    if pipeline in ("dense", "traversal"):
+        alone = "meaning" if pipeline == "dense" else "traversal"
+        return (alone, *(name for name, is_on in after.items() if is_on))
+    has_meaning = pipeline != "lexical" and settings.hybrid.dense_weight > 0
+    found = {
+        "words": True,
+        "pairs": settings.lexical.bigram_weight > 0,
+        "windows": settings.lexical.window_weight > 0,
+        "meaning": has_meaning,
+        "names": settings.search.names,
+        "aliases": settings.search.aliases,
+        "graph": settings.graph.mode != "off" or pipeline == "hybrid+graph",
+        "late interaction": has_meaning and settings.late_weight > 0,
+        "spread": settings.search.spread > 0,
+        **after,
+    }
+    return tuple(name for name, is_on in found.items() if is_on)
+
+
+def cost_class(trial: Trial) -> str:
+    """Return a name for all trials that take the same time: weights cost nothing, stages do."""
+    settings, parts = trial.settings, parts_of(trial)
+    facts: dict[str, Any] = {
+        "parts": parts,
+        "depth": settings.search.depth,
+        "shape": settings.shape(),
+        "learned": trial.learned,
+    }
+    if "graph" in parts:
+        facts["graph"] = [settings.graph.mode, settings.graph.depth]
+    if "cross-encoder" in parts:
+        facts["pool"] = settings.rerank.pool
+    return json.dumps(facts, sort_keys=True)
+
+
+def changes_between(settings: Settings, default: Settings) -> dict[str, Any]:
+    """Return what differs, as ``section.key`` with its value.
+
+    >>> changes_between(merged(Settings(), {"search": {"k": 3}}, origin=""), Settings())
+    {'search.k': 3}
+    """
+    found = {}
+    for section in fields(Settings):
+        mine, other = getattr(settings, section.name), getattr(default, section.name)
+        for name, value in asdict(mine).items():
+            if value != getattr(other, name):
+                found[f"{section.name}.{name}"] = value
+    return found
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return ``section.key`` values by section, as a settings file has them."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, value in flat.items():
+        section, _, name = key.partition(".")
+        found.setdefault(section, {})[name] = value
+    return found
+
+
+def said(trial: Trial, default: Settings) -> str:
+    """Return in a few words how a trial differs from the default."""
+    changes = changes_between(trial.settings, default)
+    words = [f"{key}={value}" for key, value in changes.items()]
+    if trial.learned:
+        words.append(f"learned ranker ({trial.learned})")
+    return ", ".join(words) or "default"

@@ -1,0 +1,127 @@
+"""What a tuning says, as plain values: the terminal, ``--json`` and the page show the same ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from pincite.evaluate.figures import bootstrap_interval
+from pincite.evaluate.statistics import Comparison
+from pincite.index.postings import Array
+from pincite.tune.costs import Cost
+from pincite.tune.nested import TUNED
+from pincite.tune.session import Session
+from pincite.tune.space import parts_of, said
+
+MOST_TRIALS = 2000  # listed; the best ones
+
+
+def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
+    """Return all that a report shows."""
+    tuned, folds = session.tuned, session.tuned.folds
+    costs = {name: asdict(cost) for name, cost in session.costs.items()}
+    return {
+        "program": program,
+        "made": made,
+        "questions": {
+            "name": session.questions.name,
+            "hash": session.questions.hash,
+            "counted": len(folds.groups),
+        },
+        "measure": str(session.wish.measure),
+        "folds": {
+            "count": folds.count,
+            "by": folds.by,
+            "groups": len(set(folds.groups)),
+            "largest": folds.largest,
+        },
+        "trials": len(session.bench.tried),
+        "budget_ms": session.wish.budget_ms,
+        "untried": dict(session.untried),
+        "verdict": tuned.gain.verdict,
+        "kept": said(tuned.kept, session.tuned.default.settings),
+        "choice": {
+            "settings": said(tuned.choice, tuned.default.settings),
+            "parts": list(parts_of(tuned.choice)),
+            "cost": costs["choice"],
+        },
+        "gain": comparison(tuned.gain),
+        "pipelines": _pipelines(session, costs),
+        "by_fold": _by_fold(session),
+        "ablations": [
+            {"change": each.change, **comparison(each.gain), "ms": each.ms}
+            for each in session.ablations
+        ],
+        "tried": _tried(session),
+        "hold_out": dict(session.held_out),
+    }
+
+
+def _pipelines(session: Session, costs: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return tuned as a procedure, then every fixed pipeline with what tuning gains over it."""
+    tuned = session.tuned
+    groups = tuned.folds.groups
+    rows = [{"name": TUNED, **figure(tuned.values[TUNED], groups), "cost": _tuned_cost(session)}]
+    for name in tuned.fixed:
+        own = figure(tuned.values[name], groups)
+        compared = comparison(tuned.comparisons[name])
+        rows.append({"name": name, **own, "cost": costs[name], "tuned_gains": compared})
+    return rows
+
+
+def _tuned_cost(session: Session) -> dict[str, float] | None:
+    """Return what the choice from all questions takes: the folds' choices have no time together."""
+    cost: Cost = session.costs["choice"]
+    return asdict(cost)
+
+
+def _by_fold(session: Session) -> list[dict[str, Any]]:
+    tuned = session.tuned
+    found = []
+    for number, trial in enumerate(tuned.by_fold):
+        is_own = tuned.folds.fold == number
+        found.append(
+            {
+                "fold": number + 1,
+                "questions": int(is_own.sum()),
+                "choice": said(trial, tuned.default.settings),
+                TUNED: float(tuned.values[TUNED][is_own].mean()),
+                "fixed": {name: float(tuned.values[name][is_own].mean()) for name in tuned.fixed},
+            }
+        )
+    return found
+
+
+def _tried(session: Session) -> list[dict[str, Any]]:
+    """Return every trial with its mean on all questions: the best first, and too good, all."""
+    trials = list(session.bench.tried.values())
+    default = session.tuned.default
+    values = session.bench.values([default, *trials])
+    rows: list[dict[str, Any]] = [
+        {
+            "settings": said(trial, default.settings),
+            "mean": float(own.mean()),
+            "change": float((own - values[0]).mean()),
+            "parts": len(parts_of(trial)),
+        }
+        for trial, own in zip(trials, values[1:], strict=True)
+    ]
+    return sorted(rows, key=lambda row: -row["mean"])[:MOST_TRIALS]
+
+
+def figure(values: Array, groups: Sequence[str]) -> dict[str, float]:
+    """Return a mean with its interval."""
+    low, high = bootstrap_interval(values, groups)
+    return {"value": float(np.mean(values)), "low": low, "high": high, "n": len(values)}
+
+
+def comparison(found: Comparison) -> dict[str, Any]:
+    """Return a comparison as plain values, with its verdict."""
+    row = {**asdict(found), "verdict": found.verdict}
+    if not math.isfinite(found.detectable):  # JSON has no word for it
+        row["detectable"] = None
+    return row
