@@ -114,7 +114,7 @@ def quantities(text: str) -> list[Quantity]:
     text = _PER_CENT.sub("per_cent", text)
     found = sorted([*_figures(text), *_spelled(text)], key=lambda each: each[0].start)
     shared: list[Quantity] = []
-    for (each, has_unit), behind in zip(found, [*found[1:], None], strict=True):
+    for (each, has_unit), behind in zip(found, [*found[1:], None], strict=False):
         # The unit behind the second number of a range is that of the first as well.
         if not has_unit and behind is not None and behind[1]:
             between = text[each.end : behind[0].start]

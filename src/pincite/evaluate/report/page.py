@@ -30,13 +30,23 @@ TOP_HITS = 5
 
 def page(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     """Return the page of some runs with their summaries."""
+    title = "Evaluation: " + ", ".join(run.questions for run, _ in runs)
+    body = "".join(_section(run, values) for run, values in runs)
+    footer = (
+        f"Made by Pincite {runs[0][0].program}. Intervals are 95 %, from 2,000 bootstrap samples "
+        "of whole groups; p values are from paired randomisation, adjusted by Holm. Every "
+        "question that has an answer counts; one without hits counts 0."
+    )
+    return whole_page(title, body, footer)
+
+
+def whole_page(title: str, body: str, footer: str) -> str:
+    """Return a page around markup; title and footer are plain words."""
     style, script = _text("page.css"), _text("page.js")
     policy = (
         f"default-src 'none'; style-src 'sha256-{_digest(style)}'; "
         f"script-src 'sha256-{_digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    title = "Evaluation: " + ", ".join(run.questions for run, _ in runs)
-    body = "".join(_section(run, values) for run, values in runs)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -44,9 +54,7 @@ def page(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{style}</style></head><body>"
         f'<button id="theme" type="button">light / dark</button><main>{body}'
-        f"<footer>Made by Pincite {escape(runs[0][0].program)}. Intervals are 95 %, from 2,000 "
-        "bootstrap samples of whole groups; p values are from paired randomisation, adjusted by "
-        "Holm. Every question that has an answer counts; one without hits counts 0.</footer>"
+        f"<footer>{escape(footer)}</footer>"
         f"</main><script>{script}</script></body></html>\n"
     )
 

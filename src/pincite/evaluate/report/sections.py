@@ -74,7 +74,7 @@ def figure_table(values: dict[str, Any]) -> str:
                 f"<td class='n'>{_change(changes.get((each['name'], measure)))}</td>"
                 f"<td class='n soft'>{figure['n']}</td></tr>"
             )
-    return _table(
+    return html_table(
         ("measure", "pipeline", "value", "", "95 %", "change from the first", "questions"),
         rows,
         numbers=(2, 4, 5, 6),
@@ -110,7 +110,7 @@ def breakdown_tables(values: dict[str, Any]) -> str:
                     f"<td class='n value'>{figure['value']:.3f}</td><td>{drawn}</td>"
                     f"<td class='n soft'>{figures[measure]['n'] if at == 0 else ''}</td></tr>"
                 )
-        table = _table((label, "pipeline", measure, "", "questions"), rows, numbers=(2, 4))
+        table = html_table((label, "pipeline", measure, "", "questions"), rows, numbers=(2, 4))
         parts.append(f'<div class="card">{table}</div>')
     return f"<h2>By kind of question</h2>{''.join(parts)}"
 
@@ -139,7 +139,7 @@ def significance_table(values: dict[str, Any]) -> str:
     if not rows:
         return ""
     head = ("measure", "pipeline", "beside", "change", "95 %", "p", "p (Holm)")
-    table = _table(
+    table = html_table(
         (*head, "better / same / worse", "would be seen", "verdict"), rows, numbers=range(3, 9)
     )
     return (
@@ -164,7 +164,7 @@ def beside_table(values: dict[str, Any]) -> str:
                 f"<td class='n soft'>{_number(only)}</td>"
                 f"<td class='n soft'>{_number(near)}</td></tr>"
             )
-    table = _table(
+    table = html_table(
         (
             "pipeline",
             "measure",
@@ -194,7 +194,7 @@ def _times(values: dict[str, Any]) -> str:
                 f"<td>{escape(stage)}</td><td class='n'>{1000 * spent['p50']:.1f}</td>"
                 f"<td class='n'>{1000 * spent['p95']:.1f}</td></tr>"
             )
-    table = _table(("pipeline", "stage", "ms p50", "ms p95"), rows, numbers=(2, 3))
+    table = html_table(("pipeline", "stage", "ms p50", "ms p95"), rows, numbers=(2, 3))
     return f"<h2>Time of each stage</h2><div class='card'>{table}</div>"
 
 
@@ -202,7 +202,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _table(heads: Sequence[str], rows: Sequence[str], *, numbers: Sequence[int]) -> str:
+def html_table(heads: Sequence[str], rows: Sequence[str], *, numbers: Sequence[int]) -> str:
     cells = "".join(
         f"<th{' class=n' if at in numbers else ''}>{escape(head)}</th>"
         for at, head in enumerate(heads)
