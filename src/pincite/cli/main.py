@@ -10,12 +10,14 @@ import typer
 
 from pincite import __version__
 from pincite.cli import (
+    agent,
     ask,
     audit,
     cell,
     diff,
     doctor,
     evaluation,
+    exam,
     exchange,
     explain,
     ingest,
@@ -61,6 +63,8 @@ app.command("serve")(serving.serve)
 app.add_typer(keys.app, name="keys")
 app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
+app.command("agent")(agent.agent)
+app.command("exam")(exam.exam)
 app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements")
 app.command("tune")(tuning.tune)

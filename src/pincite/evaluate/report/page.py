@@ -30,17 +30,18 @@ TOP_HITS = 5
 
 def page(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     """Return the page of some runs with their summaries."""
+    title = "Evaluation: " + ", ".join(run.questions for run, _ in runs)
+    body = "".join(_section(run, values) for run, values in runs)
     footer = (
-        f"Made by Pincite {escape(runs[0][0].program)}. Intervals are 95 %, from 2,000 bootstrap "
-        "samples of whole groups; p values are from paired randomisation, adjusted by Holm. Every "
+        f"Made by Pincite {runs[0][0].program}. Intervals are 95 %, from 2,000 bootstrap samples "
+        "of whole groups; p values are from paired randomisation, adjusted by Holm. Every "
         "question that has an answer counts; one without hits counts 0."
     )
-    title = "Evaluation: " + ", ".join(run.questions for run, _ in runs)
-    return whole_page(title, "".join(_section(run, values) for run, values in runs), footer)
+    return whole_page(title, body, footer)
 
 
 def whole_page(title: str, body: str, footer: str) -> str:
-    """Return a page around a body that is markup already; the title is text."""
+    """Return a page around markup; title and footer are plain words."""
     style, script = _text("page.css"), _text("page.js")
     policy = (
         f"default-src 'none'; style-src 'sha256-{_digest(style)}'; "
@@ -53,7 +54,8 @@ def whole_page(title: str, body: str, footer: str) -> str:
         f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{style}</style></head><body>"
         f'<button id="theme" type="button">light / dark</button><main>{body}'
-        f"<footer>{footer}</footer></main><script>{script}</script></body></html>\n"
+        f"<footer>{escape(footer)}</footer>"
+        f"</main><script>{script}</script></body></html>\n"
     )
 
 
