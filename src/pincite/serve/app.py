@@ -24,6 +24,7 @@ from pincite.serve import (
     session_routes,
 )
 from pincite.serve.middleware import Envelope
+from pincite.serve.page.mount import add_page
 from pincite.serve.requests import add_error_handlers
 from pincite.serve.service import DEFAULT, Options, Service
 
@@ -84,6 +85,7 @@ def create_app(
         app.include_router(routes.router)
     if agents is not None:
         app.router.routes.append(Route("/mcp", agents))
+    add_page(app)
     add_error_handlers(app)
     if origins := [each.strip() for each in chosen.serve.cors_origins.split(",") if each.strip()]:
         app.add_middleware(
