@@ -89,7 +89,9 @@ def test_an_address_says_everything() -> None:
 
 
 def test_words_become_runs_and_never_markup() -> None:
-    text = "## A <b>title</b>\n\nSome **bold** words^1^ here.\n| A | B\\|C |\n|---|---|\n| <i> | 3 |"
+    text = (
+        "## A <b>title</b>\n\nSome **bold** words^1^ here.\n| A | B\\|C |\n|---|---|\n| <i> | 3 |"
+    )
     at = text.index("words")
     blocks = Words(text, 100, marks=[(at, at + 5)], links=[(at, at + 5)]).blocks()
     assert [block.kind for block in blocks] == ["heading", "text", "table"]

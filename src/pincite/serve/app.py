@@ -70,6 +70,7 @@ def create_app(
                 yield
             finally:
                 await service.stop()
+                app.state.drawing.close()
 
     # The interactive pages would load scripts from elsewhere.
     app = FastAPI(

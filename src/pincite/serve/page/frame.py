@@ -55,7 +55,11 @@ class Area:
 
 
 # An area is added here and its router in mount.py.
-AREAS = (Area("search", "/", "Search"),)
+AREAS = (
+    Area("search", "/", "Search"),
+    Area("read", "/read", "Read"),
+    Area("why", "/why", "Why"),
+)
 
 
 @cache

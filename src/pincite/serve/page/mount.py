@@ -9,10 +9,11 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pincite.serve.page import search_page, session
+from pincite.serve.page import read_page, search_page, session, why_page
+from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.frame import FOLDER
 
-ROUTERS = (search_page.router, session.router)
+ROUTERS = (search_page.router, read_page.router, why_page.router, session.router)
 
 
 class Static(StaticFiles):
@@ -32,6 +33,7 @@ class Static(StaticFiles):
 
 def add_page(app: FastAPI) -> None:
     """Serve the page and its files."""
+    app.state.drawing = Drawing()
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", Static(directory=FOLDER / "static"), name="static")

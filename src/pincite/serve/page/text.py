@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal
 
 _INLINE = re.compile(r"\*\*|\^([^\^\n]{1,3})\^|\\(?=[|*_#\\])")
 _HEADING = re.compile(r"(#{1,6}) +(?=\S)")
 _RULER = re.compile(r"\s*\|?[\s:|-]*--[\s:|-]*$")
+# Lines that begin something of their own inside a paragraph: items of lists, lettered clauses.
+_ITEM = re.compile(r"[-•*–] |\([0-9A-Za-z]{1,5}\) |\d{1,3}[.)] ")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _MARK, _LIT, _STRONG, _RAISED = 1, 2, 4, 8
 # A table may name a row so wide; what is beyond is not shown as cells.
@@ -100,9 +102,10 @@ class Words:
                 runs = self._runs(match.end(), rest[0][1])
                 yield Block("heading", self.start + rest[0][0], len(match.group(1)), runs)
                 rest.pop(0)
-            if rest:
-                runs = self._runs(rest[0][0], rest[-1][1])
-                yield Block("text", self.start + rest[0][0], runs=runs)
+            starts = [n for n, line in enumerate(rest) if not n or _ITEM.match(self.text, *line)]
+            for first, behind in pairwise([*starts, len(rest)]):
+                runs = self._runs(rest[first][0], rest[behind - 1][1])
+                yield Block("text", self.start + rest[first][0], runs=runs)
 
     def _table(self, lines: Sequence[tuple[int, int]]) -> Iterator[Block]:
         rows = [self._row(*line) for line in lines if not _RULER.match(self.text, *line)]

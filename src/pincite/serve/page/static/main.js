@@ -35,6 +35,11 @@ document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens).showModal();
 });
+document.addEventListener("keydown", (event) => {
+  if (event.key === "?" && !event.target.matches("input, textarea, select")) {
+    document.getElementById("help").showModal();
+  }
+});
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
 });
