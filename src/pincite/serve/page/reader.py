@@ -130,7 +130,7 @@ def _editions(index: Index, look: Look, place: Chunk | None, path: str) -> list[
         there = same.get(each.doc_id)
         at = (there.span.start, there.span.end) if there else None
         is_here = each.doc_id == look.doc
-        url = look.but(doc=each.doc_id, at=look.at if is_here else at).url(path)
+        url = look.but(doc=each.doc_id, at=look.at if is_here else at, rest={}).url(path)
         changes = look.but(rest={"view": "changes", "with": each.doc_id}).url(path)
         found.append(
             {

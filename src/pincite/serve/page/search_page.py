@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from pincite.answer.plain import passage_values
 from pincite.api import Index, Result
+from pincite.core.types import Query
 from pincite.serve import reading
 from pincite.serve.page.facets import facets, is_narrowed
 from pincite.serve.page.frame import PageRoute, render
@@ -25,6 +29,7 @@ from pincite.serve.schemas import FilterBody
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Hits that are sent at once; more follow while one scrolls.
 SLICE = 50
+KEPT_LISTS = 3
 SIZES = (10, 50, 200, MOST_HITS)
 _WORD = re.compile(r"\w.*\w|\w")
 
@@ -61,8 +66,7 @@ def found(index: Index, look: Look) -> dict[str, Any]:
     if not look.q:
         return {"hits": [], "total": 0}
     k = look.k or index.settings.search.k
-    result = index.search(look.q, k, look.filters())
-    first = _first(look)
+    result, first = _result(index, look, k), _first(look)
     some = result.passages[first : first + SLICE]
     after = first + SLICE
     more = next((size for size in SIZES if size > k), 0) if len(result.passages) >= k else 0
@@ -76,6 +80,27 @@ def found(index: Index, look: Look) -> dict[str, Any]:
         "seconds": sum(step.seconds for step in result.steps),
         "why": look.but(doc="", at=None, ask=False, rest={}).url("/why"),
     }
+
+
+_kept: WeakKeyDictionary[Index, OrderedDict[tuple[Query, int], Result]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def _result(index: Index, look: Look, k: int) -> Result:
+    """Return what a search finds; long lists are kept for who asks for their next slice."""
+    if k <= SLICE:
+        return index.search(look.q, k, look.filters())
+    name = (Query(look.q, filters=look.filters()), k)
+    with _lock:
+        known = _kept.setdefault(index, OrderedDict())
+        if name in known:
+            return known[name]
+    result = index.search(look.q, k, look.filters())
+    with _lock:
+        known[name] = result
+        while len(known) > KEPT_LISTS:
+            known.popitem(last=False)
+    return result
 
 
 def _first(look: Look) -> int:

@@ -83,13 +83,16 @@ def _bounds(
 ) -> tuple[int, int]:
     """Return where the stretch begins and ends: a section that is not too long, if there is one."""
     if begin is None:
-        around = index.snapshot.chunks_within(doc, at[0], max(at[1], at[0] + 1))
-        holding = [c.span for c in around if c.span.start <= at[0] and at[1] <= c.span.end]
+        around = _inside(index, doc, at[0], max(at[1], at[0] + 1))
+        holding = [c.span for c in around if c.kind != "row"]
+        holding = [span for span in holding if span.start <= at[0] and at[1] <= span.end]
         fitting = [span for span in holding if len(span) <= STRETCH_CHARS]
-        if fitting:
-            widest = max(fitting, key=len)
+        widest = max(fitting, key=len, default=None)
+        if widest and len(widest) > STRETCH_CHARS // 4:
             return widest.start, widest.end
-        begin = at[0]  # the place itself is longer
+        # What holds it is too long to be shown whole: some of what comes before it, and more after.
+        above = max((span.start for span in holding if span not in fitting), default=0)
+        begin = max(above, at[0] - STRETCH_CHARS // 4)
     here = _inside(index, doc, min(begin, size - 1), begin + 1)
     starts = [c.span.start for c in here if c.kind != "row" and begin - c.span.start < TABLE_CHARS]
     low = max(starts, default=begin)

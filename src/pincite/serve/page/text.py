@@ -14,7 +14,7 @@ from typing import Literal
 
 _INLINE = re.compile(r"\*\*|\^([^\^\n]{1,3})\^|\\(?=[|*_#\\])")
 _HEADING = re.compile(r"(#{1,6}) +(?=\S)")
-_RULER = re.compile(r"\s*\|?[\s:|-]*--[\s:|-]*$")
+_RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
 # Lines that begin something of their own inside a paragraph: items of lists, lettered clauses.
 _ITEM = re.compile(r"[-•*–] |\([0-9A-Za-z]{1,5}\) |\d{1,3}[.)] ")
 _CELL_END = re.compile(r"(?<!\\)\|")

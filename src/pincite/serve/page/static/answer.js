@@ -1,5 +1,7 @@
 // <pincite-answer>: asks, and shows the answer as it comes. All words go in as text.
 
+import { blocks } from "./words.js";
+
 const STAGES = [
   ["search", "Search"],
   ["context", "Read"],
@@ -161,16 +163,18 @@ class PinciteAnswer extends HTMLElement {
 
   sentences(values) {
     return values.sentences.map((sentence) => {
-      const line = make("p", `sentence ${sentence.verdict}`);
-      line.append(sentence.text.replace(/(\s*\[\d+\])+\s*$/, "").trim(), " ");
+      const line = make("div", `sentence ${sentence.verdict}`);
+      line.append(...blocks(sentence.text.replace(/(\s*\[\d+\])+\s*$/, "").trim()));
+      const last = line.lastElementChild?.tagName === "P" ? line.lastElementChild : line;
       const seen = new Set();
       for (const citation of sentence.citations) {
         if (seen.has(citation.source)) continue;
         seen.add(citation.source);
-        line.append(citeLink(citation, this.sources.get(citation.source)));
+        last.append(" ", citeLink(citation, this.sources.get(citation.source)));
       }
       if (sentence.verdict === "unsupported") {
-        line.append(make("span", "flag", `not supported: ${sentence.problems.join("; ") || "no source says so"}`));
+        const problems = sentence.problems.join("; ") || "no source says so";
+        line.append(make("span", "flag", `not supported: ${problems}`));
       }
       return line;
     });

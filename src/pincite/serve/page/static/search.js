@@ -143,14 +143,14 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-document.addEventListener("pincite:shown", () => {
+document.addEventListener("pincite:shown", (event) => {
   const says = document.querySelector("#hits [data-says]");
   if (says) say(says.dataset.says);
   tellPast();
   watchMore();
   markOpen();
   const now = new URL(location.href).searchParams.get("q") ?? "";
-  if (document.activeElement !== box) box.value = shown = now;
+  if (document.activeElement !== box || event.detail.isBack) box.value = shown = now;
 });
 
 function markOpen() {

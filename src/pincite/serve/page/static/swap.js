@@ -44,7 +44,7 @@ export async function show(url, parts, { push = true, replace = false } = {}) {
       const fresh = told.getElementById(part);
       if (fresh) document.getElementById(part)?.replaceWith(document.adoptNode(fresh));
     }
-    document.dispatchEvent(new CustomEvent("pincite:shown", { detail: { parts, url } }));
+    document.dispatchEvent(new CustomEvent("pincite:shown", { detail: { parts, url, isBack: !push } }));
     return true;
   } catch (error) {
     if (error.name === "AbortError") return false;
