@@ -47,13 +47,20 @@ export function placeAddress(doc, span) {
   return url.href;
 }
 
+// A place as one would write it: the cited row or clause, not the whole that was read.
+function named(citation, source) {
+  const page = citation.page === null || citation.page === undefined ? "" : `, p. ${citation.page}`;
+  const title = source?.title ?? "";
+  return title && title !== citation.locator ? `${title}, ${citation.locator}${page}` : citation.locator + page;
+}
+
 function citeLink(citation, source) {
   const link = make("a", "cite", `${citation.source}`);
   const doc = citation.document ?? source?.document;
   const span = citation.span ?? source?.span;
   link.href = placeAddress(doc, span);
   link.dataset.parts = "reader";
-  const where = source?.citation ?? citation.locator;
+  const where = named(citation, source);
   link.title = citation.quote ? `${where}: “${citation.quote.slice(0, 200)}”` : where;
   link.setAttribute("aria-label", `Source ${citation.source}: ${where}`);
   return link;
@@ -154,9 +161,10 @@ class PinciteAnswer extends HTMLElement {
   on_complete(values) {
     if (!values.model) this.stages.querySelector('[data-stage="generation"]').remove();
     const cited = values.sentences.flatMap((sentence) => sentence.citations);
-    this.done("complete", `${cited.length} ${cited.length === 1 ? "citation" : "citations"}`);
+    const sure = `${Math.round(100 * values.confidence)} % sure`;
+    this.done("complete", `${cited.length} ${cited.length === 1 ? "citation" : "citations"}, ${sure}`);
     if (!values.abstention && values.sentences.length) this.words.replaceChildren(...this.sentences(values));
-    if (values.sources.length) this.notes.append(this.list(values, new Set(cited.map((each) => each.source))));
+    if (cited.length) this.notes.append(this.list(cited));
     for (const note of values.notes) this.notes.append(make("p", "soft", note));
     this.dataset.done = "1";
   }
@@ -180,13 +188,18 @@ class PinciteAnswer extends HTMLElement {
     });
   }
 
-  list(values, cited) {
+  list(cited) {
     const list = make("ol", "sources");
-    for (const source of values.sources.filter((each) => cited.has(each.number))) {
+    const seen = new Set();
+    for (const citation of cited) {
+      const source = this.sources.get(citation.source);
+      const where = named(citation, source);
+      if (seen.has(where)) continue;
+      seen.add(where);
       const line = make("li");
-      line.value = source.number;
-      const link = make("a", "", source.citation);
-      link.href = placeAddress(source.document, source.span);
+      line.value = citation.source;
+      const link = make("a", "", where);
+      link.href = placeAddress(citation.document ?? source.document, citation.span ?? source.span);
       link.dataset.parts = "reader";
       line.append(link);
       list.append(line);

@@ -16,6 +16,7 @@ function bring() {
   else if (box) {
     const page = sheet.getBoundingClientRect();
     top = page.top + (parseFloat(box.getAttribute("y")) / 100) * page.height;
+    sheet.parentElement.scrollLeft = (parseFloat(box.getAttribute("x")) / 100) * page.width - 20;
   }
   if (getComputedStyle(reader).overflowY === "auto") {
     const above = reader.querySelector(".reader-head").offsetHeight + 40;
@@ -82,6 +83,20 @@ document.addEventListener("mouseout", leave);
 document.addEventListener("focusout", leave);
 tip.addEventListener("mouseleave", hide);
 
+// A page can be made larger; it stays so while one turns pages.
+let isLarge = false;
+function zoom() {
+  const button = document.querySelector("[data-zoom]");
+  button?.setAttribute("aria-pressed", String(isLarge));
+  document.querySelector(".sheet")?.classList.toggle("zoomed", isLarge);
+}
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-zoom]")) return;
+  isLarge = !isLarge;
+  zoom();
+  bring();
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if (!tip.hidden) return hide();
@@ -96,6 +111,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("pincite:shown", (event) => {
   hide();
   if (event.detail.parts.includes("reader")) {
+    zoom();
     bring();
     const title = document.querySelector("#reader .crumbs [aria-current], #reader .doc-title");
     if (title) document.getElementById("status").textContent = `Open: ${title.textContent}`;
