@@ -36,6 +36,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@sh scripts/chromium.sh
 	$(BIN)/pytest -n auto --dist loadscope -m "not alone"
 	$(BIN)/pytest -m alone tests
 

@@ -31,4 +31,5 @@ Try next (first: . .venv/bin/activate; export PINCITE_INDEX=$index):
   pincite list electrical-code-2024.md               all places of a document
   pincite search "Grabbed" --json                    for programs
   pincite ingest YOUR_FOLDER --index my-index        your own documents: PDF, Word, HTML, ...
+  pincite serve                                      all of it in a browser: http://127.0.0.1:8321
 END

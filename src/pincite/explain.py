@@ -43,7 +43,7 @@ def why_not(pipeline: Pipeline, index: OpenIndex, query: Query, place: Chunk, k:
     if not index.filters.keep(query.filters, [chunk.id for chunk in chunks]):
         return WhyNot(chunks[0], [], "filters", "the filters leave it out")
     last, views = chunks[0], []
-    for name, ranking, width in _stages(pipeline, query, k):
+    for name, ranking, width in stages(pipeline, query, k):
         ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking.ids, 1)}
         found = [chunk for chunk in chunks if chunk.id in ranks]
         needed = ranking.hits[min(width, len(ranking.hits)) - 1].score if ranking.hits else None
@@ -64,7 +64,7 @@ def searched_in(index: OpenIndex, place: Chunk) -> list[Chunk]:
     return inside or [c for c in document if c.span.overlap(place.span)]
 
 
-def _stages(pipeline: Pipeline, query: Query, k: int) -> Iterator[tuple[str, Ranking, int]]:
+def stages(pipeline: Pipeline, query: Query, k: int) -> Iterator[tuple[str, Ranking, int]]:
     """Yield every stage's full ranking with how many of its hits count there."""
     depth = max(k, pipeline.depth)
     yield from _inner(pipeline.retriever, query, depth, k)

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pincite.core.intervals import intervals_of, numbers, unit_behind
 
 _CELL_SPLIT = re.compile(r"(?<!\\)\|")
-_RULER = re.compile(r"^\s*\|?\s*:?-{2,}")
+# Nothing but dashes and their signs: a row may begin with "--" where it has nothing to say.
+_RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
 _MARK = re.compile(r"\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
 _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
@@ -84,6 +85,8 @@ def parse_table(text: str) -> Table | None:
     if len(at) < 2:
         return None
     grid = [_cells(lines[i]) for i in at if not _RULER.match(lines[i])]
+    if not grid:
+        return None
     caption = " ".join(line.strip(" *_#") for line in lines[: at[0]] if line.strip())
     after = (_FOOTNOTE.match(line) for line in lines[at[-1] + 1 :])
     notes = tuple(

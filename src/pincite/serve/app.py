@@ -24,6 +24,7 @@ from pincite.serve import (
     session_routes,
 )
 from pincite.serve.middleware import Envelope
+from pincite.serve.page.mount import add_page
 from pincite.serve.requests import add_error_handlers
 from pincite.serve.service import DEFAULT, Options, Service
 
@@ -69,6 +70,7 @@ def create_app(
                 yield
             finally:
                 await service.stop()
+                app.state.drawing.close()
 
     # The interactive pages would load scripts from elsewhere.
     app = FastAPI(
@@ -84,6 +86,7 @@ def create_app(
         app.include_router(routes.router)
     if agents is not None:
         app.router.routes.append(Route("/mcp", agents))
+    add_page(app)
     add_error_handlers(app)
     if service.has_keys:
         _describe_keys(app)

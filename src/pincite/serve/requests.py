@@ -49,11 +49,15 @@ def asked_of(request: Request) -> Asked:
     return found
 
 
+# Where the page keeps a key: a browser cannot send headers of its own when it opens an address.
+KEY_COOKIE = "pincite_key"
+
+
 def _shown_key(request: Request) -> str | None:
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.casefold() == "bearer" and key.strip():
         return key.strip()
-    return request.headers.get("x-api-key")
+    return request.headers.get("x-api-key") or request.cookies.get(KEY_COOKIE)
 
 
 def caller_with(scope: str) -> Callable[[Request], Caller]:
@@ -66,6 +70,7 @@ def caller_with(scope: str) -> Callable[[Request], Caller]:
         asked_of(request).caller = caller.id
         service.admit(caller)
         caller.check(scope)
+        request.state.caller = caller
         return caller
 
     return find  # type: ignore[return-value]

@@ -89,15 +89,17 @@ class Segment:
                 f"segment {self.entry.name} is damaged: {error}", hint="run: pincite doctor"
             ) from error
 
-    def _of_document(self, columns: str, table: str, doc_id: str) -> list[tuple[Any, ...]]:
+    def _of_document(
+        self, columns: str, table: str, doc_id: str, where: str = "", *values: Any
+    ) -> list[tuple[Any, ...]]:
         """Return the rows of a table that belong to a live document, in the order written."""
         if doc_id in self.dropped:
             return []
         sql = (
             f"SELECT {columns} FROM documents d JOIN {table} t ON t.document = d.number "
-            "WHERE d.id = ? ORDER BY t.rowid"
+            f"WHERE d.id = ? {where} ORDER BY t.rowid"
         )
-        return self.select(sql, (doc_id,))
+        return self.select(sql, (doc_id, *values))
 
     def document(self, doc_id: str) -> Document | None:
         """Return the document, or None where this segment does not hold it (any more)."""
@@ -151,9 +153,10 @@ class Segment:
         rows = self._of_document("t.value", "findings", doc_id)
         return [Finding(**json.loads(row[0])) for row in rows]
 
-    def boxes(self, doc_id: str) -> list[Box]:
-        """Return where a document's words stand on its pages."""
-        rows = self._of_document(_BOX_COLUMNS, "boxes", doc_id)
+    def boxes(self, doc_id: str, within: tuple[int, int] | None = None) -> list[Box]:
+        """Return where a document's words stand on its pages, or those between two offsets."""
+        where, values = ("AND t.start < ? AND t.end > ?", within[::-1]) if within else ("", ())
+        rows = self._of_document(_BOX_COLUMNS, "boxes", doc_id, where, *values)
         return [Box(*row) for row in rows]
 
     def facts(self, ids: Sequence[str]) -> dict[str, Facts]:

@@ -110,6 +110,11 @@ class Snapshot:
     def chunks(self, doc_id: str) -> list[Chunk]:
         return self._load("WHERE doc_id = ? ORDER BY ordinal", (doc_id,))
 
+    def chunks_within(self, doc_id: str, start: int, end: int) -> list[Chunk]:
+        """Return the chunks that hold characters between two offsets, in document order."""
+        where = "WHERE doc_id = ? AND start < ? AND end > ? ORDER BY ordinal"
+        return self._load(where, (doc_id, end, start))
+
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         found: dict[str, Chunk] = {}
         for at in range(0, len(ids), MAX_VALUES):
@@ -184,9 +189,9 @@ class Snapshot:
         """Return what the reader noticed about a document."""
         return [each for segment in self.segments for each in segment.findings(doc_id)]
 
-    def boxes(self, doc_id: str) -> list[Box]:
-        """Return where a document's words stand on its pages."""
-        return [box for segment in self.segments for box in segment.boxes(doc_id)]
+    def boxes(self, doc_id: str, within: tuple[int, int] | None = None) -> list[Box]:
+        """Return where a document's words stand on its pages, or those between two offsets."""
+        return [box for segment in self.segments for box in segment.boxes(doc_id, within)]
 
     def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
         """Return what enrichment knows of these chunks."""

@@ -156,3 +156,9 @@ def test_only_the_first_table_of_a_text_is_read() -> None:
 def test_numbers() -> None:
     assert numbers("1,000 to 2,000.5") == [1000.0, 2000.5]
     assert numbers("-5 and 3") == [-5.0, 3.0]
+
+
+def test_a_row_that_begins_with_dashes_is_a_row() -> None:
+    table = parse_table("| A | B |\n|---|:--|\n| -- | 3 |\n| --> | 4 |")
+    assert table is not None and table.rows == (("--", "3"), ("-->", "4"))
+    assert parse_table("|---|---|\n|---|---|") is None

@@ -1,0 +1,194 @@
+"""The third area: what each stage added, how ranks moved, why not, two pipelines side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from pincite.answer.passage import Passage
+from pincite.api import Index
+from pincite.core.errors import ConfigError
+from pincite.core.types import Query
+from pincite.explain import WhyNot, stages
+from pincite.pipeline import PRESETS
+from pincite.serve.page.frame import PageRoute, render
+from pincite.serve.page.look import Look, TheLook
+from pincite.serve.page.search_page import heading
+from pincite.serve.requests import Reader, TheAsked, TheService
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+MOST_SHOWN = 50
+# Hits whose words are compared one by one, where the pipeline does so.
+MATCHED_HITS = 3
+# Parts of scores with colours of their own; others share one.
+COLOURED = (
+    *("terms", "pairs", "window", "aliases", "meaning", "late", "rerank", "learned"),
+    *("identifier", "entity", "place", "graph", "spread"),
+)
+
+
+@router.get("/why")
+async def why(
+    request: Request, look: TheLook, service: TheService, caller: Reader, asked: TheAsked
+) -> Response:
+    """Explain a search."""
+    asked.collection = service.collection(caller, look.c).name
+    asked.query = look.q or None
+
+    def work(index: Index) -> Response:
+        values: dict[str, Any] = {
+            "told": lambda: explained(index, look),
+            "pipelines": list(PRESETS),
+            "pipeline": look.rest.get("a") or index.settings.search.pipeline,
+            "other": look.rest.get("b", ""),
+            "place": look.rest.get("place", ""),
+            "coloured": COLOURED,
+        }
+        return render(request, "why.html", look, values, parts=("reasons",))
+
+    return await service.read(caller, look.c, work)
+
+
+def explained(index: Index, look: Look) -> dict[str, Any]:
+    """Return everything that the page tells of a search; empty if nothing was asked."""
+    if not look.q:
+        return {}
+    name, other = look.rest.get("a", ""), look.rest.get("b", "")
+    first = _told(with_pipeline(index, name), look)
+    second = _told(with_pipeline(index, other), look) if other else {}
+    if second:
+        _compare(first["hits"], second["hits"])
+    found: dict[str, Any] = {"first": first, "second": second, "why_not": []}
+    if place := look.rest.get("place", "").strip():
+        chosen = with_pipeline(index, name)
+        k = _count(index, look)
+        lost = chosen.why_not(look.q, place, k, look.doc or None, look.filters())
+        found["why_not"] = [_lost(each) for each in lost[:6]]
+    return found
+
+
+def _count(index: Index, look: Look) -> int:
+    return min(look.k or index.settings.search.k, MOST_SHOWN)
+
+
+def _told(index: Index, look: Look) -> dict[str, Any]:
+    k = _count(index, look)
+    result = index.search(look.q, k, look.filters(), budget_ms=0)
+    names, ranks = _ranks(index, look, k)
+    largest = max((_positive(p.hit.features) for p in result.passages), default=1.0) or 1.0
+    seconds = dict(result.seconds)
+    longest = max(seconds.values(), default=0.0) or 1.0
+    return {
+        "pipeline": index.settings.search.pipeline,
+        "stages": names,
+        "features": _features(result.passages),
+        "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
+        "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
+        "total": sum(step.seconds for step in result.steps),
+        "notes": list(result.ranking.notes),
+    }
+
+
+def _ranks(index: Index, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
+    """Return the stages, also those inside others, and each chunk's rank after every one."""
+    query = Query(look.q, filters=look.filters())
+    names, ranks = [], []
+    for name, ranking, _ in stages(index.pipeline, query, k):
+        names.append(name)
+        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ranking.ids, 1)})
+    return names, ranks
+
+
+def _positive(features: Mapping[str, float]) -> float:
+    return sum(value for value in features.values() if value > 0)
+
+
+def _features(passages: Sequence[Passage]) -> list[str]:
+    names = {n for p in passages for n, value in p.hit.features.items() if value}
+    return sorted(names, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n))
+
+
+def _hit(
+    index: Index,
+    passage: Passage,
+    look: Look,
+    ranks: Sequence[Mapping[str, int]],
+    largest: float,
+) -> dict[str, Any]:
+    place, hit = passage.place, passage.hit
+    at = (place.span.start, place.span.end)
+    matches = index.word_matches(look.q, passage.chunk) if passage.rank <= MATCHED_HITS else []
+    return {
+        "rank": passage.rank,
+        "locator": place.locator,
+        "heading": heading(place.locator, place.path),
+        "title": passage.document,
+        "score": hit.score,
+        "url": Look(q=look.q, c=look.c, doc=place.span.doc_id, at=at).url("/"),
+        "key": hit.chunk_id,
+        "parts": bar(hit.features, largest),
+        "told": ", ".join(f"{n} {v:+.3f}" for n, v in hit.features.items() if v),
+        "ranks": [each.get(hit.chunk_id) for each in ranks],
+        "raw": sorted(hit.raw.items()),
+        "words": [asdict(match) for match in matches],
+    }
+
+
+def bar(features: Mapping[str, float], largest: float) -> list[tuple[str, float, float]]:
+    """Return the parts of a score beside each other: name, begin and width in percent.
+
+    What a stage took away stands behind the rest.
+
+    >>> bar({"terms": 1.0, "spread": -0.5}, 2.0)
+    [('terms', 0.0, 45.0), ('spread', 45.0, 22.5)]
+    """
+    parts, at = [], 0.0
+    scale = 90 / largest  # some room for what was taken away
+    for name, value in sorted(features.items(), key=lambda each: each[1] <= 0):
+        width = min(abs(value) * scale, 100 - at)
+        if width >= 0.05:
+            parts.append((name, round(at, 2), round(width, 2)))
+            at += width
+    return parts
+
+
+def _compare(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]) -> None:
+    """Write into each hit where the other pipeline has it."""
+    for mine, theirs in ((first, second), (second, first)):
+        places = {hit["key"]: hit["rank"] for hit in theirs}
+        for hit in mine:
+            hit["other"] = places.get(hit["key"])
+
+
+def _lost(found: WhyNot) -> dict[str, Any]:
+    return {
+        "document": found.chunk.span.doc_id,
+        "locator": found.chunk.locator,
+        "lost_at": found.lost_at,
+        "reason": found.reason,
+        "stages": found.stages,
+    }
+
+
+_others: WeakKeyDictionary[Index, dict[str, Index]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def with_pipeline(index: Index, name: str) -> Index:
+    """Return the same documents searched by another pipeline; kept as long as the index is."""
+    if not name or name == index.settings.search.pipeline:
+        return index
+    if name not in PRESETS:
+        raise ConfigError(f"no pipeline {name!r}", hint=f"known: {', '.join(PRESETS)}")
+    with _lock:
+        known = _others.setdefault(index, {})
+        if name not in known:
+            search = replace(index.settings.search, pipeline=name)
+            known[name] = Index(index.opened, replace(index.settings, search=search))
+        return known[name]
