@@ -186,11 +186,16 @@ async def remove(
     """Take a document out of the index; it is gone when this is answered."""
     chosen = service.collection(caller, collection)
     asked.collection = chosen.name
-    if not chosen.generation:
-        raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
+    # What is not there need not wait until those who write are done.
+    await service.read(caller, chosen.name, _check_there, document)
     jobs = Jobs(chosen, service.settings)
     await service.writing.run(REMOVE_SECONDS, jobs.remove, document)
     return reply({"collection": chosen.name, "removed": document, "generation": chosen.generation})
+
+
+def _check_there(index: Index, document: str) -> None:
+    if index.snapshot.meta(document) is None:
+        raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
 
 
 @router.get("/jobs/{job}", response_model=JobReply)
