@@ -174,8 +174,8 @@ def _same(one: Quote, other: Quote) -> bool:
 
 
 def _touch(one: Quote, other: Quote) -> bool:
-    """Return whether two quotations stand beside each other and are no rows."""
-    if one.source != other.source or "|" in (one.words[:1], other.words[:1]):
+    """Return whether two quotations stand beside each other in one place, and are no rows."""
+    if one.source != other.source or one.locator != other.locator or one.words.startswith("|"):
         return False
     first, second = sorted((one, other), key=lambda quote: quote.span.start)
     gap = second.span.start - first.span.end
