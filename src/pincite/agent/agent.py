@@ -14,7 +14,7 @@ from pincite.agent.trace import Trace, source_of
 from pincite.answer.values import Answer, Citation, Sentence
 from pincite.api import Index
 from pincite.ask.asker import Asker
-from pincite.ask.generator import Generator
+from pincite.ask.language_model import LanguageModel
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ConfigError, ModelError
 from pincite.core.types import Filters, Span
@@ -59,7 +59,7 @@ class Agent:
         if self.settings.url:
             tools = self._tools(filters)
             try:
-                answer = ModelDriven(Generator(self.settings), tools).answer(question)
+                answer = ModelDriven(LanguageModel(self.settings), tools).answer(question)
                 return AgentAnswer(_timed(answer, started), tools.trace, "model")
             except ModelError as error:
                 if self.settings.on_error == "raise":

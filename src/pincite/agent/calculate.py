@@ -37,7 +37,7 @@ ROOT_DIGITS = 20
 FUNCTIONS = ("min", "max", "sqrt")
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<word>°[CF]|%|Ω|[^\W\d_]+[²³23]?)"
+    r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?|\.[0-9]+)|(?P<word>°[CF]|%|Ω|[^\W\d_]+[²³23]?)"
     r"|(?P<sign>[-+*/^(),×·÷−–]))"
 )
 _SAME = {"×": "*", "·": "*", "÷": "/", "−": "-", "–": "-", "of": "*", "per": "/"}
@@ -161,7 +161,7 @@ class _Parser:
             found = self.sum()
             self._expect(")")
             return found
-        if token[0].isdigit() or token[0] == ".":
+        if token[0] in "0123456789.":
             unit = self._unit_behind()
             return Quantity(Fraction(token) * (unit.size if unit else 1), _of(unit))
         if token in FUNCTIONS and self._is("("):

@@ -16,7 +16,7 @@ from pincite.agent.trace import Found, source_of
 from pincite.answer.stream import Ended, SentenceReader
 from pincite.answer.values import Answer, Sentence, Source, Usage
 from pincite.answer.verify import Verifier
-from pincite.ask.generator import PER_MILLION, Generator
+from pincite.ask.language_model import PER_MILLION, LanguageModel
 from pincite.core.errors import ModelError
 
 SYSTEM = (
@@ -33,8 +33,8 @@ MOST_RESULT_CHARS = 6000
 class ModelDriven:
     """One conversation of a model with the tools."""
 
-    def __init__(self, generator: Generator, tools: Toolbox) -> None:
-        self.generator = generator
+    def __init__(self, model: LanguageModel, tools: Toolbox) -> None:
+        self.model = model
         self.tools = tools
         self._numbers: dict[str, int] = {}  # of places, in the order in which they were found
         self._read = self._wrote = 0
@@ -56,9 +56,9 @@ class ModelDriven:
         raise ModelError("the model called tools without an end", hint="ask something smaller")
 
     def _asked(self, messages: list[dict[str, Any]]) -> Mapping[str, Any]:
-        settings = self.generator.settings
+        settings = self.model.settings
         body: dict[str, Any] = {
-            "model": self.generator.model,
+            "model": self.model.model,
             "messages": messages,
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
@@ -66,16 +66,16 @@ class ModelDriven:
         if self.tools.left:
             body["tools"] = [tool.schema for tool in self.tools.tools.values()]
             body["tool_choice"] = "auto"
-        response = self.generator.service.ask(body)
+        response = self.model.service.ask(body)
         try:
             usage = response.get("usage") or {}
             self._read += int(usage.get("prompt_tokens") or 0)
             self._wrote += int(usage.get("completion_tokens") or 0)
             message = response["choices"][0]["message"]
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
-            raise self.generator.service.strange("no chat completion") from None
+            raise self.model.service.strange("no chat completion") from None
         if not isinstance(message, dict):
-            raise self.generator.service.strange("no chat completion")
+            raise self.model.service.strange("no chat completion")
         return message
 
     def _called(self, call: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class ModelDriven:
         pieces = [*sentences.feed(text), *sentences.close()]
         ended = [each for each in pieces if isinstance(each, Ended) and each.text]
         checked = [verifier.check(each.text, each.cited)[0] for each in ended]
-        settings = self.generator.settings
+        settings = self.model.settings
         if settings.unsupported == "drop":
             checked = [each for each in checked if each.verdict != "unsupported"]
         cost = (self._read * settings.price_in + self._wrote * settings.price_out) / PER_MILLION
@@ -129,7 +129,7 @@ class ModelDriven:
             "\n".join(map(_with_marks, checked)),
             tuple(checked),
             sources,
-            model=self.generator.model,
+            model=self.model.model,
             usage=Usage(self._read, self._wrote, cost),
         )
 

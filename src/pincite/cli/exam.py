@@ -96,7 +96,7 @@ def _stream(
         weights = f"weights fitted on other sections in {folds} folds" if folds else "as shipped"
         name = f"no language model, {weights}"
         return name, sit(index, questions, least=least, fold_count=folds)
-    from pincite.ask.generator import Generator
+    from pincite.ask.language_model import LanguageModel
     from pincite.core.errors import ConfigError
     from pincite.exam.model_chooser import ModelChooser
 
@@ -105,7 +105,7 @@ def _stream(
             "--model needs a language model",
             hint="as: --set answer.url=http://localhost:11434/v1 --set answer.model=NAME",
         )
-    chooser = ModelChooser(Generator(settings.answer))
+    chooser = ModelChooser(LanguageModel(settings.answer))
     return settings.answer.model, sit_with(index, questions, chooser)
 
 

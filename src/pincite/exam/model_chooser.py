@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pincite.ask.generator import Generator
+from pincite.ask.language_model import LanguageModel
 from pincite.core.types import Chunk
 from pincite.exam.chooser import Choice, Evidence
 from pincite.exam.questions import LETTERS, ExamQuestion
@@ -31,16 +31,16 @@ _BRACKETED = re.compile(r"\(([A-Z])\)")
 class ModelChooser:
     """Chooses by asking a model behind an OpenAI-style service."""
 
-    def __init__(self, generator: Generator) -> None:
-        self.generator = generator
-        self.budget = generator.settings.context_tokens
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.budget = model.settings.context_tokens
 
     def __call__(self, question: ExamQuestion, evidence: Evidence) -> Choice:
         sources = list(self._sources(evidence))
         if not sources:
             return Choice(None, reason="nothing was found")
         words = ""
-        for piece in self.generator.stream(prompt(question, sources)):
+        for piece in self.model.stream(prompt(question, sources)):
             words += piece if isinstance(piece, str) else ""
             if len(words) > MOST_ANSWER_CHARS:
                 break

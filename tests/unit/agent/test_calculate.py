@@ -53,6 +53,8 @@ def test_results(expression: str, expected: str) -> None:
         ("5 kg in m", "the result is a mass, which cannot be shown in m"),
         ("sqrt(4 A)", "a current has no root with a unit"),
         ("sqrt(-4)", "a negative number has no root"),
+        ("²", "did not expect '²'"),
+        ("٣", "has no place in a calculation"),
         ("3 parsec", "'parsec' is no unit"),
         ("1 / 0", "division by zero"),
         ("0^-1", "division by zero"),

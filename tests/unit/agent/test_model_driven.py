@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.agent.conftest import Script, calls
 
 from pincite.agent.agent import Agent, AgentAnswer
 from pincite.api import Index
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ModelError
+
+from .conftest import Script, calls
 
 
 def asked(index: Index, script: Script, steps: int = 6, **settings: Any) -> AgentAnswer:
