@@ -92,7 +92,9 @@ def test_no_route_was_forgotten(sample_index: Path, ring: Ring) -> None:
 
     async def ask() -> dict[str, int]:
         async with client(sample_index, None, Options(ring.file)) as opened:
-            paths = (await opened.get("/openapi.json")).json()["paths"]
+            described = (await opened.get("/openapi.json")).json()
+            assert described["security"] == [{"key": []}]
+            paths = described["paths"]
             found = {}
             for path, methods in paths.items():
                 for method in methods:

@@ -88,6 +88,8 @@ def create_app(
         app.router.routes.append(Route("/mcp", agents))
     add_page(app)
     add_error_handlers(app)
+    if service.has_keys:
+        _describe_keys(app)
     if origins := [each.strip() for each in chosen.serve.cors_origins.split(",") if each.strip()]:
         app.add_middleware(
             CORSMiddleware,
@@ -97,6 +99,15 @@ def create_app(
         )
     app.add_middleware(Envelope, service=service)
     return app
+
+
+def _describe_keys(app: FastAPI) -> None:
+    """Say in the description of the service that it wants a key."""
+    described = app.openapi()  # made once and kept
+    described["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    described["security"] = [{"key": []}]
+    for path in ("/healthz", "/readyz"):
+        described["paths"][path]["get"]["security"] = []
 
 
 def _agents(service: Service) -> Agents | None:

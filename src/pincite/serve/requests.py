@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Request, Security
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
 from pincite.core.errors import PinciteError
@@ -40,13 +39,6 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-# For the description of the service; the header itself is read below.
-Shown = Annotated[
-    HTTPAuthorizationCredentials | None,
-    Security(HTTPBearer(auto_error=False, description="A key; where keys are configured.")),
-]
-
-
 def service_of(request: Request) -> Service:
     found: Service = request.app.state.service
     return found
@@ -71,7 +63,7 @@ def _shown_key(request: Request) -> str | None:
 def caller_with(scope: str) -> Callable[[Request], Caller]:
     """Return a dependency that gives who is asking, if that one may do such things."""
 
-    async def find(request: Request, _: Shown) -> Caller:
+    async def find(request: Request) -> Caller:
         service = service_of(request)
         address = request.client.host if request.client else "?"
         caller = service.caller(_shown_key(request), address)
