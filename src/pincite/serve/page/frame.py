@@ -59,6 +59,7 @@ AREAS = (
     Area("search", "/", "Search"),
     Area("read", "/read", "Read"),
     Area("why", "/why", "Why"),
+    Area("judge", "/judge", "Judge"),
 )
 
 
