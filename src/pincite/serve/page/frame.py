@@ -60,6 +60,8 @@ AREAS = (
     Area("read", "/read", "Read"),
     Area("why", "/why", "Why"),
     Area("judge", "/judge", "Judge"),
+    Area("measure", "/measure", "Measure"),
+    Area("corpus", "/corpus", "Corpus"),
 )
 
 
