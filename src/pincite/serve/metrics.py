@@ -14,8 +14,9 @@ from pincite.rerank.metrics import Histogram
 PREFIX = "pincite_http"
 # What happened lately is kept in steps of this many seconds.
 STEP_SECONDS, STEPS = 20, 60
-# The page that shows these figures asks for them all the time, and is not what it shows.
-UNSEEN = ("/measure",)
+# The page that shows these figures asks for them all the time, and is not what it shows; nor are
+# its scripts and styles, which belong to no route.
+UNSEEN = ("/measure", "unknown")
 
 
 @dataclass(slots=True)
