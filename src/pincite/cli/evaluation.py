@@ -75,13 +75,18 @@ def evaluate(
     from pincite.evaluate.measures import parse_all
     from pincite.evaluate.report.page import page
     from pincite.evaluate.run_files import load_run
-    from pincite.evaluate.summary import against_baseline, default_measures, summarise
+    from pincite.evaluate.summary import (
+        against_baseline,
+        default_measures,
+        measures_of,
+        summarise,
+    )
 
     with told(as_json=as_json, index=index):
         measures = parse_all(measure or default_measures(k))
         if run is not None:
             made = [load_run(run)]
-            measures = parse_all(measure or _taken_in(made[0]))
+            measures = parse_all(measure or measures_of(made[0]))
         else:
             pipelines = pipelines_from(pipeline or [], config, sets)
             with ExitStack() as stack:
@@ -105,16 +110,6 @@ def evaluate(
             out.print(f"report: {html}", markup=False, soft_wrap=True)
     if any(row["verdict"] == "worse" for values in shown for row in values["baseline"]):
         raise typer.Exit(1)
-
-
-def _taken_in(run: Run) -> list[str]:
-    """Return the usual measures; those of words only where the run took them."""
-    from pincite.evaluate.measures import parse
-    from pincite.evaluate.summary import default_measures
-
-    taken = {name for part in run.parts for answer in part.answers for name in answer.taken}
-    usual = [name for name in default_measures(run.k) if not parse(name).is_of_text]
-    return [*usual, *sorted(taken, key=lambda name: (parse(name).depth or 0, len(name)))]
 
 
 def _open(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +62,8 @@ def label(
         pipelines = pipelines_from(pipeline or ["lexical", "hybrid"], config, sets)
         if file.suffix == ".toml":
             raise ConfigError("judgements are added to .jsonl files", hint="name another file")
-        counts = _loop(file, add or [], list(pipelines.values()), depth, index, as_json=as_json)
+        chosen = list(pipelines.values())
+        counts = _loop(file, add or [], chosen, depth, index, by, as_json=as_json)
         if counts["judged"]:
             _record(file, reason, by, counts.pop("questions"))
         counts.pop("questions", None)
@@ -72,7 +74,14 @@ def label(
 
 
 def _loop(
-    file: Path, add: list[str], pipelines: list[Any], depth: int, folder: Path, *, as_json: bool
+    file: Path,
+    add: list[str],
+    pipelines: list[Any],
+    depth: int,
+    folder: Path,
+    by: str,
+    *,
+    as_json: bool,
 ) -> dict[str, Any]:
     from pincite.api import Index
     from pincite.evaluate.indexes import check_pipelines
@@ -97,12 +106,16 @@ def _loop(
                 if "grade" not in answer:
                     counts["skipped"] += 1
                     continue
-                found = judged(found, candidate, answer["grade"], answer.get("need", 0))
+                found = judged(found, candidate, answer["grade"], answer.get("need", 0), by, _now())
                 save(found, file)
                 counts["judged"] += 1
                 if question.id not in counts["questions"]:
                     counts["questions"].append(question.id)
     return counts
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _read(file: Path, add: list[str]) -> QuestionSet:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pincite.api import Index
 from pincite.core.types import Chunk
 from pincite.evaluate.judgements.coverage import Corpus
-from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
+from pincite.evaluate.judgements.questions import Need, Place, Question, QuestionSet
 
 NOT_JUDGED = "nothing is judged to answer yet"
 
@@ -58,17 +58,51 @@ def _is_listed(chunk: Chunk, question: Question) -> bool:
     return any((place.document, place.start, place.end) == span for place in listed)
 
 
-def judged(questions: QuestionSet, candidate: Candidate, grade: int, need: int = 0) -> QuestionSet:
-    """Return the set with one more judgement; a grade above 0 is for one of the needs."""
-    span = candidate.chunk.span
-    place = Place(
-        span.doc_id, start=span.start, end=span.end, locator=candidate.chunk.locator, grade=grade
-    )
+def judged(
+    questions: QuestionSet,
+    candidate: Candidate,
+    grade: int,
+    need: int = 0,
+    by: str = "",
+    when: str = "",
+) -> QuestionSet:
+    """Return the set with one more judgement; a grade above 0 is for one of the needs.
+
+    It takes the place of what the same person said of the same place before.
+    """
+    place = replace(_place(candidate.chunk), grade=grade, by=by, when=when)
     changed = [
-        _with(each, place, need) if each.id == candidate.question.id else each
+        _with(_without(each, place), place, need) if each.id == candidate.question.id else each
         for each in questions.questions
     ]
     return replace(questions, questions=changed)
+
+
+def withdrawn(questions: QuestionSet, question: Question, chunk: Chunk, by: str) -> QuestionSet:
+    """Return the set without what a person said of a place."""
+    place = replace(_place(chunk), by=by)
+    changed = [
+        _without(each, place) if each.id == question.id else each for each in questions.questions
+    ]
+    return replace(questions, questions=changed)
+
+
+def _place(chunk: Chunk) -> Place:
+    span = chunk.span
+    return Place(span.doc_id, start=span.start, end=span.end, locator=chunk.locator)
+
+
+def _without(question: Question, place: Place) -> Question:
+    """Return the question without what the same person said of the same characters."""
+
+    def kept(need: Need) -> Need:
+        mine = (place.document, place.start, place.end, place.by)
+        return tuple(p for p in need if (p.document, p.start, p.end, p.by) != mine)
+
+    needs = tuple(need for need in map(kept, question.needs) if need)
+    nothing = "" if needs else question.unanswerable or NOT_JUDGED
+    rejected = kept(question.rejected)
+    return replace(question, needs=needs, rejected=rejected, unanswerable=nothing)
 
 
 def _with(question: Question, place: Place, need: int) -> Question:

@@ -19,7 +19,7 @@ from pincite.core.errors import ConfigError
 from pincite.evaluate.figures import bootstrap_interval
 from pincite.evaluate.grades import Array, Grades
 from pincite.evaluate.losses import CAUSES
-from pincite.evaluate.measures import Measure, parse_all
+from pincite.evaluate.measures import Measure, parse, parse_all
 from pincite.evaluate.runs import Part, Run, grades, same_questions
 from pincite.evaluate.statistics import Comparison, compare, holm
 
@@ -43,6 +43,13 @@ def default_measures(k: int) -> list[str]:
         "LCS(loose)@2",
         "LCS(floor)@2",
     ]
+
+
+def measures_of(run: Run) -> list[str]:
+    """Return the usual measures; those of words only where the run took them."""
+    taken = {name for part in run.parts for answer in part.answers for name in answer.taken}
+    usual = [name for name in default_measures(run.k) if not parse(name).is_of_text]
+    return [*usual, *sorted(taken, key=lambda name: (parse(name).depth or 0, len(name)))]
 
 
 def summarise(run: Run, measures: Sequence[Measure]) -> dict[str, Any]:

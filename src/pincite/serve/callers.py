@@ -17,6 +17,12 @@ class Caller:
     collections: tuple[str, ...] = ()  # empty: all
     access: tuple[str, ...] | None = None  # None: sees every document
     rate_per_minute: int | None = None
+    name: str = ""  # of the key, as its maker wrote it
+
+    @property
+    def signature(self) -> str:
+        """Who it is, in judgements: a name for people, the id because names may be the same."""
+        return f"{self.name} ({self.id})" if self.name else self.id
 
     def may(self, scope: str) -> bool:
         return scope in self.scopes or "admin" in self.scopes
@@ -36,4 +42,6 @@ OWNER = Caller("owner", frozenset({"admin"}))
 
 
 def caller_of(key: Key) -> Caller:
-    return Caller(key.id, frozenset(key.scopes), key.collections, key.access, key.rate_per_minute)
+    return Caller(
+        key.id, frozenset(key.scopes), key.collections, key.access, key.rate_per_minute, key.name
+    )

@@ -3,13 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+import time
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from threading import Lock
 
 from pincite.rerank.metrics import Histogram
 
 PREFIX = "pincite_http"
+# What happened lately is kept in steps of this many seconds.
+STEP_SECONDS, STEPS = 20, 60
+# The page that shows these figures asks for them all the time, and is not what it shows; nor are
+# its scripts and styles, which belong to no route.
+UNSEEN = ("/measure", "unknown")
+
+
+@dataclass(slots=True)
+class Step:
+    """What happened in a short time."""
+
+    number: int  # of steps since the clock began
+    failed: int = 0  # statuses of 500 and more
+    seconds: Histogram = field(default_factory=Histogram)
+
+    @property
+    def count(self) -> int:
+        return sum(self.seconds.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFigures:
+    """One route since the service began."""
+
+    route: str
+    count: int
+    refused: int  # 400 and more
+    failed: int  # 500 and more
+    p50: float
+    p95: float
 
 
 class HttpMetrics:
@@ -20,6 +52,7 @@ class HttpMetrics:
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._seconds: dict[str, Histogram] = defaultdict(Histogram)
         self._shed: Counter[str] = Counter()
+        self._recent: deque[Step] = deque(maxlen=STEPS)
         self.in_flight = 0
 
     def finished(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -29,6 +62,33 @@ class HttpMetrics:
             self._seconds[route].add(seconds)
             if status in (429, 503, 504):
                 self._shed[{429: "rate", 503: "overload", 504: "time"}[status]] += 1
+            if route not in UNSEEN:
+                step = self._step(_now())
+                step.seconds.add(seconds)
+                step.failed += status >= 500
+
+    def _step(self, number: int) -> Step:
+        if not self._recent or self._recent[-1].number != number:
+            self._recent.append(Step(number))
+        return self._recent[-1]
+
+    def recent(self) -> list[Step]:
+        """Return the last steps, oldest first; one in which nothing happened is there too."""
+        now = _now()
+        with self._lock:
+            known = {step.number: step for step in self._recent}
+        return [known.get(at, Step(at)) for at in range(now - STEPS + 1, now + 1)]
+
+    def routes(self) -> list[RouteFigures]:
+        """Return the figures of every route, busiest first."""
+        with self._lock:
+            found = []
+            for route, times in self._seconds.items():
+                counts = [(s, n) for (_, r, s), n in self._requests.items() if r == route]
+                refused, failed = (sum(n for s, n in counts if s >= low) for low in (400, 500))
+                p50, p95 = times.quantile(0.5), times.quantile(0.95)
+                found.append(RouteFigures(route, sum(times.counts), refused, failed, p50, p95))
+        return sorted(found, key=lambda each: (-each.count, each.route))
 
     def lines(self) -> Iterator[str]:
         """Yield all figures."""
@@ -48,6 +108,10 @@ class HttpMetrics:
             for reason in ("rate", "overload", "time"):
                 yield f'{PREFIX}_refused_total{{reason="{reason}"}} {self._shed[reason]}'
             yield from gauge(f"{PREFIX}_in_flight", [("", self.in_flight)])
+
+
+def _now() -> int:
+    return int(time.monotonic() // STEP_SECONDS)
 
 
 def gauge(name: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:

@@ -12,9 +12,9 @@ from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import IngestSettings, Settings
 from pincite.evaluate.grades import Line, tabulated
-from pincite.evaluate.judgements.checks import agreement, in_index, oddities, qrels
+from pincite.evaluate.judgements.checks import agreement, by_person, in_index, oddities, qrels
 from pincite.evaluate.judgements.coverage import Corpus
-from pincite.evaluate.judgements.files import load
+from pincite.evaluate.judgements.files import load, save
 from pincite.evaluate.judgements.imports import read, read_texts
 from pincite.evaluate.judgements.pages import on_pages, write_corpus
 from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
@@ -234,6 +234,21 @@ def test_agreement_of_files() -> None:
     assert same.places == 4 and same.nominal == 1.0 and not same.disputed
     apart = agreement([judged(2, 1, 0, 1), judged(1, 1, 0, 0)])
     assert 0 < apart.ordinal < 1 and len(apart.disputed) == 2
+
+
+def test_who_judged_is_kept_and_changes_no_version(tmp_path: Path) -> None:
+    anna = Place("d", locator="1", by="anna", when="2026-01-02T03:04:05+00:00")
+    ben = Place("d", locator="1", by="ben", when="2026-02-02T03:04:05+00:00")
+    no = Place("d", locator="2", grade=0, by="ben")
+    signed = QuestionSet("s", [Question("q", "?", ((anna, ben),), (no,))])
+    save(signed, tmp_path / "s.jsonl")
+    assert load(tmp_path / "s.jsonl").questions == signed.questions
+    alone = [Question("q", "?", ((anna.unsigned(),),), (no.unsigned(),))]
+    assert signed.hash == QuestionSet("s", alone).hash
+    assert not [each for each in oddities(signed) if each.kind == "place twice"]
+    people = by_person(signed)
+    assert list(people) == ["anna", "ben"]
+    assert agreement(list(people.values())).places == 1
 
 
 def test_a_beir_folder(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def oddities(questions: QuestionSet) -> Iterator[Oddity]:
     for each in questions.questions:
         if words[_bare(each.text)] > 1:
             yield Oddity(each.id, "same question", "another question has the same words")
-        listed = Counter(replace(place, grade=1) for place in (*each.places, *each.rejected))
+        # Several people may judge one place; one person does so once.
+        listed = Counter(replace(p, grade=1, when="") for p in (*each.places, *each.rejected))
         for place, times in listed.items():
             if times > 1:
                 yield Oddity(each.id, "place twice", f"{place} is listed {times} times")
@@ -77,7 +78,7 @@ def agreement(sets: Sequence[QuestionSet]) -> Agreement:
     for at, each in enumerate(sets):
         for question in each.questions:
             for place in (*question.places, *question.rejected):
-                judged[question.id, replace(place, grade=1)][at] = place.grade
+                judged[question.id, place.unsigned(grade=1)][at] = place.grade
     rows = sorted(judged.items(), key=lambda item: (item[0][0], str(item[0][1])))
     shared = [(k, v) for k, v in rows if sum(grade is not None for grade in v) > 1]
     ratings = [[grades[at] for _, grades in shared] for at in range(len(sets))]
@@ -88,6 +89,21 @@ def agreement(sets: Sequence[QuestionSet]) -> Agreement:
     ]
     nominal, ordinal = (krippendorff_alpha(ratings, kind) for kind in ("nominal", "ordinal"))
     return Agreement(len(shared), nominal, ordinal, disputed)
+
+
+def by_person(questions: QuestionSet) -> dict[str, QuestionSet]:
+    """Return what each person judged, as sets of their own; what nobody signed is in none."""
+    people = sorted({p.by for q in questions.questions for p in (*q.places, *q.rejected)} - {""})
+    return {
+        who: replace(questions, questions=[_said_by(who, each) for each in questions.questions])
+        for who in people
+    }
+
+
+def _said_by(who: str, question: Question) -> Question:
+    needs = tuple(tuple(place for place in need if place.by == who) for need in question.needs)
+    rejected = tuple(place for place in question.rejected if place.by == who)
+    return replace(question, needs=needs, rejected=rejected)
 
 
 def _bare(text: str) -> str:

@@ -22,6 +22,7 @@ MAX_GRADE = 100
 _HINT = "see docs/evaluate.md"
 _NUMBERS = ("start", "end", "page", "grade")
 _NAMES = ("document", "edition", "table", "row", "column", "locator", "section", "term")
+_SIGNED = ("by", "when")
 
 
 def load(file: Path) -> QuestionSet:
@@ -111,7 +112,7 @@ def _places(table: Table, key: str) -> list[Place]:
 
 
 def _place(table: Table) -> Place:
-    values: dict[str, Any] = {name: table.text(name, "") for name in _NAMES}
+    values: dict[str, Any] = {name: table.text(name, "") for name in (*_NAMES, *_SIGNED)}
     for name in _NUMBERS:
         if name in table.values:
             number = table.number(name, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 Need = tuple["Place", ...]
@@ -37,6 +37,8 @@ class Place:
     page: int | None = None
     term: str = ""  # of a definition; for the reader
     grade: int = 1  # 0: judged, and no answer
+    by: str = ""  # who judged, as they call themselves
+    when: str = ""  # the time of the judgement, ISO 8601
 
     @property
     def kind(self) -> str:
@@ -60,6 +62,10 @@ class Place:
             name = f"characters {self.start}–{self.end}"
         where = " ".join(part for part in (self.document, self.edition) if part)
         return f"{where}, {name}" if where and name else name or where
+
+    def unsigned(self, grade: int | None = None) -> Place:
+        """Return the place alone: without who judged it and when, with another grade if given."""
+        return replace(self, by="", when="", grade=self.grade if grade is None else grade)
 
     def plain(self) -> dict[str, Any]:
         """Return what differs from the defaults, for files."""
@@ -86,6 +92,11 @@ class Question:
     def places(self) -> list[Place]:
         return [place for need in self.needs for place in need]
 
+    def unsigned(self) -> Question:
+        """Return what was judged, each once, whoever did so."""
+        needs = tuple(_once(need) for need in self.needs)
+        return replace(self, needs=needs, rejected=_once(self.rejected))
+
     def plain(self) -> dict[str, Any]:
         """Return the question as plain values, which ``files.question`` reads."""
         labels = dict(self.labels)
@@ -110,6 +121,10 @@ class Question:
         if len(plain) == 1:
             return {"any": plain[0]}
         return {"all": [need[0] if len(need) == 1 else {"any": need} for need in plain]}
+
+
+def _once(need: Need) -> Need:
+    return tuple(dict.fromkeys(place.unsigned() for place in need))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +153,9 @@ class QuestionSet:
 
     @property
     def hash(self) -> str:
-        """A short hash of what is asked and judged; order and change log do not count."""
-        lines = sorted(json.dumps(q.plain(), sort_keys=True) for q in self.questions)
+        """A short hash of what is asked and judged; order, change log and names do not count."""
+        plain = [question.unsigned().plain() for question in self.questions]
+        lines = sorted(json.dumps(each, sort_keys=True) for each in plain)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     @property

@@ -66,7 +66,7 @@ def cost(spots: Sequence[tuple[str, float, float, float, float, float]], *, y_ti
     """Return quality over time: name, milliseconds p50 and p95, value, low, high of each."""
     left, top, width, height = 46, 28, 520, 274
     slowest = max((p95 for _, _, p95, *_ in spots), default=1.0) or 1.0
-    scale = _nice(slowest * 1.05)
+    scale = nice(slowest * 1.05)
     lowest = min((low for *_, low, _ in spots), default=0.0)
     floor = max(0.0, math.floor(10 * lowest - 0.5) / 10)
 
@@ -125,6 +125,92 @@ def waterfall(steps: Sequence[tuple[str, int]], total: int, found: int, series: 
     return _svg("".join(parts), width, height, "where answers are lost", f"waterfall s{series % 8}")
 
 
+def plot(
+    curves: Mapping[str, Sequence[Point]],
+    *,
+    x_title: str,
+    y_title: str,
+    x_max: float = 1.0,
+    y_max: float = 1.0,
+    diagonal: bool = False,
+) -> str:
+    """Return curves over straight axes that begin at 0."""
+    left, top, width, height = 46, 28, 520, 274
+
+    def at(point: Point) -> tuple[float, float]:
+        x, y = point[0] / x_max, min(1.0, point[1] / y_max)
+        return round(left + x * (width - left - 16), 1), round(
+            top + (1 - y) * (height - top - 44), 1
+        )
+
+    parts = []
+    for step in range(5):
+        y = at((0, y_max * step / 4))[1]
+        parts.append(
+            f'<line class="grid" x1="{left}" x2="{width - 16}" y1="{y}" y2="{y}"/>'
+            f'<text class="tick" x="{left - 8}" y="{y + 4}" text-anchor="end">'
+            f"{y_max * step / 4:g}</text>"
+            f'<text class="tick" x="{at((x_max * step / 4, 0))[0]}" y="{height - 26}" '
+            f'text-anchor="middle">{x_max * step / 4:g}</text>'
+        )
+    if diagonal:
+        (x1, y1), (x2, y2) = at((0, 0)), at((x_max, y_max))
+        parts.append(f'<line class="diagonal" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>')
+    for series, (name, points) in enumerate(curves.items()):
+        spots = [at(point) for point in points]
+        path = " ".join(f"{x},{y}" for x, y in spots)
+        dots = "".join(
+            f'<circle class="dot" cx="{x}" cy="{y}" r="2.5"><title>{escape(name)}: '
+            f"{value:.3g} at {where:.3g}</title></circle>"
+            for (x, y), (where, value) in zip(spots, points, strict=True)
+        )
+        parts.append(f'<g class="s{series % 8}"><polyline class="line" points="{path}"/>{dots}</g>')
+    parts.append(_titles(x_title, y_title, left, width, height))
+    return _svg("".join(parts), width, height, f"{y_title} by {x_title}")
+
+
+def bars(rows: Sequence[tuple[str, float, str]], *, title: str, series: int = 0) -> str:
+    """Return one bar a row: name, value from 0, and the value in words."""
+    name, width, line = 170, 520, 22
+    most = max((value for _, value, _ in rows), default=0.0) or 1.0
+    parts = []
+    for at, (label, value, words) in enumerate(rows):
+        y, size = 2 + at * line, (width - name - 70) * value / most
+        parts.append(
+            f'<text class="label" x="{name - 8}" y="{y + 14}" text-anchor="end">{escape(label)}'
+            f'</text><rect class="found" x="{name}" y="{y + 3}" width="{max(size, 1):.1f}" '
+            f'height="13" rx="2"/><text class="tick" x="{name + size + 6:.1f}" y="{y + 14}">'
+            f"{escape(words)}</text>"
+        )
+    return _svg("".join(parts), width, 4 + len(rows) * line, title, f"waterfall s{series % 8}")
+
+
+def columns(values: Sequence[tuple[float, float]], *, title: str, unit: str) -> str:
+    """Return columns over time, newest at the right: of each the whole and the bad part."""
+    width, height, base = 520, 120, 100
+    most = nice(max((whole for whole, _ in values), default=0.0) or 1.0)
+    step = (width - 46) / max(1, len(values))
+    parts = [
+        f'<line class="grid" x1="40" x2="{width}" y1="{y}" y2="{y}"/>'
+        f'<text class="tick" x="34" y="{y + 4}" text-anchor="end">{value:g}</text>'
+        for y, value in ((10, most), (base, 0))
+    ]
+    for at, (whole, bad) in enumerate(values):
+        x = 42 + at * step
+        for kind, value in (("found", whole), ("lost", bad)):
+            size = (base - 10) * value / most
+            if value:
+                parts.append(
+                    f'<rect class="{kind}" x="{x:.1f}" y="{base - size:.1f}" '
+                    f'width="{max(1.0, step - 1.5):.1f}" height="{size:.1f}"/>'
+                )
+    parts.append(
+        f'<text class="title" x="{width - 4}" y="{height - 4}" text-anchor="end">now</text>'
+        f'<text class="title" x="40" y="{height - 4}">{escape(unit)}</text>'
+    )
+    return _svg("".join(parts), width, height, title, "chart s0")
+
+
 def _y_grid(floor: float, left: float, right: float, y_of: Callable[[float], float]) -> str:
     steps = max(1, round((1 - floor) * 10))
     every = 1 if steps <= 5 else 2
@@ -157,10 +243,10 @@ def _svg(content: str, width: float, height: float, label: str, kind: str = "cha
     )
 
 
-def _nice(value: float) -> float:
+def nice(value: float) -> float:
     """Return the next round number.
 
-    >>> _nice(37.0), _nice(0.9)
+    >>> nice(37.0), nice(0.9)
     (40.0, 1.0)
     """
     size = 10 ** math.floor(math.log10(value)) if value > 0 else 1.0

@@ -59,6 +59,9 @@ AREAS = (
     Area("search", "/", "Search"),
     Area("read", "/read", "Read"),
     Area("why", "/why", "Why"),
+    Area("judge", "/judge", "Judge"),
+    Area("measure", "/measure", "Measure"),
+    Area("corpus", "/corpus", "Corpus"),
 )
 
 

@@ -9,11 +9,27 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pincite.serve.page import read_page, search_page, session, why_page
+from pincite.serve.page import (
+    corpus_page,
+    judge_page,
+    measure_page,
+    read_page,
+    search_page,
+    session,
+    why_page,
+)
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.frame import FOLDER
 
-ROUTERS = (search_page.router, read_page.router, why_page.router, session.router)
+ROUTERS = (
+    search_page.router,
+    read_page.router,
+    why_page.router,
+    judge_page.router,
+    measure_page.router,
+    corpus_page.router,
+    session.router,
+)
 
 
 class Static(StaticFiles):
