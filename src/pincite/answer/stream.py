@@ -21,9 +21,11 @@ _RANGE = re.compile(r"(\d{1,4})(?:\s?[-–]\s?(\d{1,4}))?")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,300}\)")
 _ADDRESS = re.compile(r"(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+", re.IGNORECASE)
 _OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
+_LAST_WORD = re.compile(r"\S{1,4000}\Z")
 _PIECE = re.compile(r"\s*\S+")
 _END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
 MOST_CITED = 20
+MOST_OPEN = 50  # brackets inside each other, or one after the other
 LOOK_BACK = 700  # the longest link
 MOST_CHARS = 4000  # of one sentence
 NOBODY = 0  # the number of a source that does not exist
@@ -56,9 +58,16 @@ class SentenceReader:
             if len(words) == whole and words:
                 words = words[: -len(words.split()[-1])].rstrip()
             whole = len(words)
-            for end in (len(self._waiting), whole):
-                if held := _OPEN.search(self._waiting, max(0, end - LOOK_BACK), end):
-                    whole = len(self._waiting[: min(whole, held.start())].rstrip())
+            end = len(self._waiting)
+            for _ in range(MOST_OPEN):
+                held = _OPEN.search(self._waiting, max(0, end - LOOK_BACK), end)
+                if held and held.start() < whole:
+                    # Back to the beginning of the word: it must not be cut by how it arrives. That
+                    # may be inside other brackets.
+                    whole = len(_LAST_WORD.sub("", self._waiting[: held.start()]).rstrip())
+                elif end == whole:
+                    break
+                end = whole
         ready, self._waiting = self._waiting[:whole], self._waiting[whole:]
         yield from self._read(ready)
 
