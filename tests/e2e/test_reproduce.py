@@ -83,3 +83,21 @@ def test_errors_are_one_line_with_a_remedy(
     told = pincite("reproduce", *arguments, cwd=data.parent)
     assert (told.code, told.out) == (code, "")
     assert words in told.err and "hint:" in told.err
+
+
+def test_a_rulebook_is_printed_beside_the_published(pincite: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "srd-5.1"
+    (folder / "Spells").mkdir(parents=True)
+    for name, text in (("Ember Ring", "burns whoever touches you"), ("Slow Tide", "water rises")):
+        (folder / "Spells" / f"{name}.md").write_text(f"# {name}\n\nThe spell: {text}.\n")
+    asked = [{"question": "What of Slow Tide rises?", "source_document": "Slow Tide.md"}]
+    (folder / "spell_questions_dev.json").write_text(json.dumps(asked))
+    call = ("reproduce", "rulebook", "--data", tmp_path, "--set", "embedding.model=none")
+    told = pincite(*call, COLUMNS="120")
+    assert told.code == 0, told.err
+    assert "Ablations" in told.out and "Chapter routing" in told.out and "0.850" in told.out
+    shown = pincite(*call, "--json").json
+    assert [table["title"] for table in shown["tables"]] == ["Ablations", "Chapter routing"]
+    assert shown["tables"][1]["rows"][0]["published evaluability"] == 0.39
+    missing = pincite("reproduce", "rerank", "--data", tmp_path / "none")
+    assert missing.code == 3 and "--data" in missing.err

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import StaleIndex
+from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import Settings, load_settings, merged
 from pincite.evaluate.judgements.files import load
 from pincite.evaluate.judgements.questions import QuestionSet
@@ -241,3 +241,22 @@ def test_a_learned_ranker_never_sees_the_fold_it_is_judged_on(
     for number in range(folds.count):
         is_own = folds.fold == number
         assert np.array_equal(own[is_own], tables[number][is_own])
+
+
+def test_two_tunings_do_not_share_a_state(tmp_path: Path) -> None:
+    file = tmp_path / "state.sqlite"
+    with State(file, {}), pytest.raises(IndexBusy, match="locked") as error:
+        State(file, {})
+    assert "--out" in error.value.hint
+    file.write_bytes(b"this is no database, and long enough to be read as one" * 40)
+    with pytest.raises(StoreError, match="not a state"):
+        State(file, {})
+
+
+def test_what_a_tuning_wrote_is_not_a_document(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nA text.\n", encoding="utf-8")
+    own = tmp_path / "pincite-tune"
+    own.mkdir()
+    (own / "report.html").write_text("<p>nDCG</p>", encoding="utf-8")
+    found = Sources([tmp_path], own, NO_VECTORS, lambda _: None)
+    assert [file.name for file, _ in found.files] == ["a.md"]

@@ -21,6 +21,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.cli.pipelines import pipelines_from
+from pincite.cli.reproduce_tables import FOLDERS
 from pincite.core.errors import ConfigError, SourceError
 from pincite.core.settings import Settings
 
@@ -35,6 +36,8 @@ class Name(StrEnum):
 
     OHR_BENCH = "ohr-bench"
     PART97 = "part97"
+    RERANK = "rerank"
+    RULEBOOK = "rulebook"
     SCIFACT = "scifact"
     SQUAD_IT = "squad-it"
     SRD = "srd-5.1"
@@ -87,10 +90,13 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment and print its figures with 95 % intervals."""
+    if experiment.value in FOLDERS:
+        _tables(experiment, data, questions, settings_of=(config, sets), as_json=as_json)
+        return
     with told(as_json=as_json):
         pipelines = pipelines_from(pipeline or _usual(experiment, config, sets), config, sets)
         pipelines = _with_model(pipelines, model)
-        folder = _data_folder(data, experiment)
+        folder = _data_folder(data, experiment.value)
         start = time.perf_counter()
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
         if learned or leaky:
@@ -109,6 +115,26 @@ def reproduce(
 
         out.print(LEAK)
     out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _tables(
+    experiment: Name,
+    data: Path | None,
+    questions: Path | None,
+    *,
+    settings_of: tuple[Path | None, list[str] | None],
+    as_json: bool,
+) -> None:
+    """Run an experiment whose figures are tables of its own, with its own pipelines."""
+    from pincite.cli.reproduce_tables import print_tables, tables_of
+
+    start = time.perf_counter()
+    with told(as_json=as_json):
+        settings = settings_from(*settings_of)
+        folder = _data_folder(data, FOLDERS[experiment.value][0])
+        tables = tables_of(experiment.value, folder, questions, settings)
+    seconds = time.perf_counter() - start
+    print_tables(experiment.value, tables, settings, seconds, as_json=as_json)
 
 
 def _with_model(pipelines: dict[str, Settings], model: Path | None) -> dict[str, Settings]:
@@ -154,10 +180,10 @@ def _is_without(experiment: Name, oracle: bool) -> bool:
     return not oracle
 
 
-def _data_folder(data: Path | None, experiment: Name) -> Path:
+def _data_folder(data: Path | None, name: str) -> Path:
     """Return the experiment's folder: the given one, or the one of its name in it."""
     root = data if data is not None else Path("../shared/data")
-    folder = root / experiment.value
+    folder = root / name
     found = folder if folder.is_dir() else root
     if not found.is_dir():
         raise SourceError(

@@ -42,12 +42,8 @@ def _print_head(values: dict[str, Any]) -> None:
         f"{folds['largest']} questions",
         "dim",
     )
-    if folds["by"] != "document":
-        _line(
-            f"too few documents are asked about: questions are kept together by {folds['by']}, and "
-            "for other documents the gain may be smaller",
-            "yellow",
-        )
+    for note in values["notes"]:
+        _line(note, "yellow")
     for name, why in values["untried"].items():
         _line(f"not tried: {name} ({why})", "dim")
 

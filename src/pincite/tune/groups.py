@@ -6,6 +6,7 @@ document. Questions that cite two documents tie these together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -36,7 +37,7 @@ class Folds:
     @property
     def largest(self) -> int:
         """How many questions the largest group has."""
-        return max(self.groups.count(name) for name in set(self.groups))
+        return max(Counter(self.groups).values())
 
     def left_out(self, number: int) -> Array:
         """Return which questions are not in a fold: those that may be learned from."""

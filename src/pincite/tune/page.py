@@ -46,12 +46,7 @@ def _head(values: dict[str, Any]) -> str:
 
 
 def _warnings(values: dict[str, Any]) -> str:
-    found = []
-    if values["folds"]["by"] != "document":
-        found.append(
-            "Too few documents are asked about to leave some out: questions are kept together by "
-            f"{values['folds']['by']}. For other documents the gain may be smaller."
-        )
+    found = list(values["notes"])
     if values["hold_out"].get("warning"):
         found.append(values["hold_out"]["warning"])
     return "".join(f'<div class="banner">{escape(each)}</div>' for each in found)

@@ -42,9 +42,15 @@ class Sources:
                 hint="give one index, or any number of files and folders",
             )
         self.index = indexes[0] if indexes else None
-        self.files = [] if indexes else find_files(list(paths))
+        # What a tuning wrote is not among the documents of the next one.
+        written = folder.resolve()
+        found = [] if indexes else find_files(list(paths))
+        self.files = [(file, name) for file, name in found if written not in file.resolve().parents]
         if not indexes and not self.files:
-            raise SourceError(f"no documents in {', '.join(map(str, paths))}", hint="see docs")
+            raise SourceError(
+                f"no documents in {', '.join(map(str, paths))}",
+                hint="give files or folders that have some, or an index",
+            )
         self._folders: dict[str, Path] = {}
         self._grounds: dict[str, Ground] = {}
         if self.index is not None:  # it is cut already, whatever the settings say

@@ -16,11 +16,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from pincite.core.errors import StaleIndex, StoreError
+from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.stages import PairScorer
 from pincite.index.postings import Array
 
 FORMAT = 1
+WAIT_SECONDS = 2.0
 SECONDS_BETWEEN = 2.0  # what is lost at most when the power fails
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,9 +40,15 @@ class State:
         self.file = file
         self._written = time.monotonic()
         try:
-            self._database = sqlite3.connect(file or ":memory:", timeout=5)
-            self._database.executescript(_TABLES)
+            self._database = sqlite3.connect(file or ":memory:", timeout=WAIT_SECONDS)
+            # The first write takes a lock that is kept: two runs would undo each other's work.
+            self._database.executescript(f"PRAGMA locking_mode=EXCLUSIVE; {_TABLES}")
             known = dict(self._database.execute("SELECT name, value FROM about"))
+        except sqlite3.OperationalError as error:
+            raise IndexBusy(
+                f"{file} cannot be used: {error}",
+                hint="wait for the other tuning, or choose another folder with --out",
+            ) from error
         except sqlite3.Error as error:
             raise StoreError(
                 f"{file} is not a state of tuning: {error}", hint="begin anew with --restart"

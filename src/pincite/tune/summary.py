@@ -49,6 +49,7 @@ def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
             "parts": list(parts_of(tuned.choice)),
             "cost": costs["choice"],
         },
+        "notes": _notes(session),
         "gain": comparison(tuned.gain),
         "pipelines": _pipelines(session, costs),
         "by_fold": _by_fold(session),
@@ -59,6 +60,26 @@ def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
         "tried": _tried(session),
         "hold_out": dict(session.held_out),
     }
+
+
+def _notes(session: Session) -> list[str]:
+    """Return what has to be known of the choice beyond its figures."""
+    found = []
+    folds = session.tuned.folds
+    if folds.by != "document":
+        found.append(
+            f"too few documents are asked about: questions are kept together by {folds.by}, and "
+            "for other documents the gain may be smaller"
+        )
+    choice, cost = session.tuned.choice, session.costs["choice"]
+    budget = choice.settings.rerank.budget_ms
+    if "cross-encoder" in parts_of(choice) and budget and cost.p95 > budget:
+        found.append(
+            f"one search in twenty takes more than {cost.p95:.0f} ms here, and rerank.budget_ms is "
+            f"{budget}: what is not read by then keeps its order; give it more, or tune with "
+            "--budget-ms"
+        )
+    return found
 
 
 def _pipelines(session: Session, costs: dict[str, Any]) -> list[dict[str, Any]]:
