@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -91,16 +92,17 @@ class Sitting:
         self.words = Words(index.opened)
         self._random = np.random.default_rng(SEED)
 
-    def evidence(self, question: ExamQuestion) -> tuple[Evidence, dict[str, Ranking]]:
+    def evidence(
+        self, question: ExamQuestion, *, with_each: bool = True
+    ) -> tuple[Evidence, dict[str, Ranking]]:
         """Return what is found for a question, alone and with its options."""
         both = f"{question.text} {' '.join(question.options)}"
         rankings = {
             "question": self.index.search_ranking(question.text, DEPTH),
             "both": self.index.search_ranking(both, DEPTH),
         }
-        single = [
-            self.index.search_ranking(f"{question.text} {option}", 1) for option in question.options
-        ]
+        options = question.options if with_each else ()
+        single = [self.index.search_ranking(f"{question.text} {each}", 1) for each in options]
         return Evidence(
             self._chunks(rankings["question"]),
             self._chunks(rankings["both"]),
@@ -110,10 +112,14 @@ class Sitting:
     def _chunks(self, ranking: Ranking) -> list[Chunk]:
         return self.index.snapshot.get(ranking.ids[:READ])
 
+    @cached_property
+    def _all_ids(self) -> list[str]:
+        parts = self.index.opened.lexical.segments
+        return [each.decode() for part in parts for each in part.ids[part.live]]
+
     def random_evidence(self) -> Evidence:
         """Return as many chunks as are usually read, drawn by chance."""
-        parts = self.index.opened.lexical.segments
-        ids = [each.decode() for part in parts for each in part.ids[part.live]]
+        ids = self._all_ids
         wanted = min(READ, len(ids))
         drawn = [self._random.choice(len(ids), wanted, replace=False) for _ in range(2)]
         chunks = [self.index.snapshot.get([ids[at] for at in some]) for some in drawn]
@@ -148,14 +154,11 @@ def _score(ranking: Ranking) -> float:
 def _first_rank(chunks: Sequence[Chunk], gold: Sequence[Span]) -> int | None:
     """Return the rank of the first chunk that lies in a gold place, or holds one."""
     for rank, chunk in enumerate(chunks, 1):
-        shares = (place.overlap(chunk.span) for place in gold)
-        if any(share and share >= min(len(chunk.span), _length(gold)) for share in shares):
-            return rank
+        for place in gold:
+            shared = place.overlap(chunk.span)
+            if shared and shared in (len(place), len(chunk.span)):
+                return rank
     return None
-
-
-def _length(gold: Sequence[Span]) -> int:
-    return min(map(len, gold))
 
 
 def sit(
@@ -220,6 +223,5 @@ def sit_with(index: Index, questions: Sequence[ExamQuestion], chooser: Chooser) 
     """Yield each question as somebody else chooses with our evidence, such as a model."""
     sitting = Sitting(index)
     for question in questions:
-        evidence, rankings = sitting.evidence(question)
-        evidence = replace(evidence, searched=())
+        evidence, rankings = sitting.evidence(question, with_each=False)
         yield Sat(question, chooser(question, evidence), None, *sitting.ranks(question, rankings))
