@@ -132,6 +132,16 @@ def test_it_goes_on_nowhere_else(own_index: Path, target: str) -> None:
     assert run(work()).headers["location"] == "/judge"
 
 
+def test_a_place_that_is_not_there_is_told(own_index: Path) -> None:
+    async def work() -> list[httpx.Response]:
+        async with client(own_index) as opened:
+            bad = ({"locator": "nowhere"}, {"locator": "", "at": "x"}, {"question": " "})
+            return [await opened.post("/judge", data={**PLACE, **each}) for each in bad]
+
+    assert [told.status_code for told in run(work())] == [404, 422, 422]
+    assert not (own_index / "feedback.jsonl").exists()
+
+
 def test_words_of_questions_are_never_markup(own_index: Path) -> None:
     async def work() -> list[str]:
         async with client(own_index) as opened:

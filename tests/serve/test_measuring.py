@@ -178,3 +178,13 @@ def test_recent_requests_are_counted_but_not_the_looking(monkeypatch: pytest.Mon
     assert sum(step.count for step in metrics.recent()) == 0
     (search, _) = metrics.routes()
     assert (search.route, search.count, search.failed) == ("/v1/search", 2, 1)
+
+
+def test_what_re_ranking_did_is_shown_where_it_is_on(sample_index: Path) -> None:
+    from pincite.serve.page.live import live
+    from pincite.serve.service import Service
+
+    chosen = merged(settings(), {"rerank": {"enabled": True}}, origin="test")
+    told = live(Service({"law": sample_index}, chosen))["reranking"]
+    assert {"rerank_latency_p95_ms", "rerank_fallback_rate"} <= {name for _, name, _ in told}
+    assert not live(Service({"law": sample_index}, settings()))["reranking"]

@@ -112,7 +112,10 @@ def render(
     asked = request.headers.get(PARTS, "").split()
     files = [f"parts/{name}.html" for name in parts if name in asked] or [template]
     body = "".join(environment().get_template(file).render({**shared, **values}) for file in files)
-    return HTMLResponse(body, status, {"content-security-policy": POLICY, "vary": PARTS})
+    headers = {"content-security-policy": POLICY, "vary": PARTS}
+    # Without any referrer a browser hides where a form comes from, and the form would be refused.
+    headers["referrer-policy"] = "same-origin"
+    return HTMLResponse(body, status, headers)
 
 
 class PageRoute(APIRoute):

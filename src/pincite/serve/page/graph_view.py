@@ -28,6 +28,7 @@ READS = {
     "contains": ("contains", "is a part of"),
     "next": ("is followed by", "follows"),
 }
+NEXT = "next"
 # What a reader wants first; kinds of a profile come behind.
 ORDER = ("exception_to", "refers_to", "uses", "contains", "next")
 
@@ -68,7 +69,7 @@ def around(index: Index, look: Look) -> dict[str, Any]:
         "line": LINE,
         "box": BOX,
         "middle_y": height / 2,
-        "left_out": max(0, len(neighbours) - len(edges)),
+        "left_out": len(neighbours) - MOST_NODES + 1 if len(edges) == MOST_NODES - 1 else 0,
         "lists": [(words, list(some)) for words, some in groupby(edges, key=lambda e: e.words)],
     }
 
@@ -85,7 +86,10 @@ def centre(index: Index, look: Look) -> Chunk:
 
 
 def _edges(index: Index, look: Look, neighbours: Sequence[Neighbour]) -> list[Edge]:
-    kept = sorted(neighbours, key=_order)[: MOST_NODES - 1]
+    said = {_end(n) for n in neighbours if n.relation != NEXT}
+    # That a place is next to it says little, where there is more to say of the two.
+    telling = [n for n in neighbours if n.relation != NEXT or _end(n) not in said]
+    kept = sorted(telling, key=_order)[: MOST_NODES - 1]
     ids = list(dict.fromkeys(each.chunk_id for each in kept))
     chunks = dict(zip(ids, index.snapshot.get(ids), strict=True))
     found = []
@@ -105,6 +109,10 @@ def _edges(index: Index, look: Look, neighbours: Sequence[Neighbour]) -> list[Ed
             )
         )
     return found
+
+
+def _end(neighbour: Neighbour) -> tuple[str, str]:
+    return neighbour.chunk_id, neighbour.direction
 
 
 def _order(neighbour: Neighbour) -> tuple[int, str, str]:

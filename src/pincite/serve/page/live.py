@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,15 @@ def learned(service: Service) -> dict[str, Any]:
         "count": len(found),
         "chart": Markup(charts.bars(rows, title="features of the learned ranker", series=2)),
     }
+
+
+def _reranking(service: Service) -> Iterator[tuple[str, str, str]]:
+    """Yield what re-ranking did, where it is on: collection, figure, value."""
+    if not service.settings.rerank.enabled:
+        return
+    for name, collection in sorted(service.collections.items()):
+        for figure, value in collection.metrics.dashboard().items():
+            yield name, figure, f"{value:.4g}"
 
 
 def live(service: Service) -> dict[str, Any]:
@@ -78,4 +88,5 @@ def live(service: Service) -> dict[str, Any]:
             )
         ),
         "routes": metrics.routes()[:ROUTES],
+        "reranking": list(_reranking(service)),
     }
