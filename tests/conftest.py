@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from pincite.api import Index
@@ -20,6 +21,9 @@ from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
 
 SOURCE = Path(__file__).parents[1] / "src"
+# Several tests run at a time, and a busy machine is no bug; pytest-timeout ends what hangs.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 # Vectors that one test computed serve the others, in all processes that pytest starts, and never
 # the person who runs the tests.
 SHARED_CACHE = "PINCITE_TESTS_CACHE"

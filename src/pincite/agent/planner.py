@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pincite.agent.picking import Asked, Pick, pick
 from pincite.agent.tools import Toolbox
 from pincite.agent.trace import Found
 from pincite.agent.units import find_unit
 from pincite.answer.quantities import quantities
 from pincite.answer.sentences import units
 from pincite.api import TableCell
+from pincite.ask.picking import Asked, Pick, pick
 from pincite.core.tables import parse_table, row_spans
 from pincite.core.types import Chunk
 from pincite.index.tokens import Analyzer

@@ -10,6 +10,7 @@ from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
 from pincite.api import Index
+from pincite.ask.picking import Asked, Pick, pick
 from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter, row_shown
 from pincite.ask.terms import asked_term, defined
 from pincite.core.locators import locator_key
@@ -35,6 +36,7 @@ _LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
 _PIPE = re.compile(r"(?<!\\)\|")
 MOST_CELLS = 3
 DEFINING_CHARS = 60  # in which a unit that defines a term says so, beyond the term
+LEAST_PICK = 2.5  # what a row and its table have to be worth
 MOST_TABLES = 3  # that are looked into without being named
 
 
@@ -86,6 +88,8 @@ class Lookup:
         self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
     ) -> list[Quote]:
         """Return the one cell that a number of the question means in a table among the best."""
+        if picked := self._picked(question, passages, by_chunk):
+            return picked
         for number in _NUMBER.finditer(question):
             # The number says which row; the other words say which one of equal ones, and column.
             if _YEAR.fullmatch(number.group()):
@@ -110,6 +114,30 @@ class Lookup:
                 if len(found) == 1:
                     return list(self._cell(by_chunk[place.id], place, table, found[0]))
         return []
+
+    def _picked(
+        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+    ) -> list[Quote]:
+        """Return the cell that a quantity with its unit means; the row, if no column is named."""
+        found: list[tuple[float, Chunk, Table, Pick]] = []
+        for rank, passage in enumerate(passages[:MOST_TABLES], 1):
+            place = passage.chunk
+            table = parse_table(place.text) if place.kind == "table" else None
+            if table is not None and place.id in by_chunk:
+                analyzer = self._index.opened.analyzer_of(place.span.doc_id)
+                chosen = pick(table, Asked.read(question, analyzer), analyzer)
+                if chosen is not None and any(each.kind for each in chosen.used):
+                    found.append((chosen.score + 1 / rank, place, table, chosen))
+        if not found:
+            return []
+        score, place, table, best = max(found, key=lambda each: each[0])
+        source = by_chunk[place.id]
+        if score < LEAST_PICK:
+            return []
+        cells = find_cells(table, best.row, best.column) if best.column else []
+        if len(cells) == 1:
+            return list(self._cell(source, place, table, cells[0]))
+        return [self._row(source, place, row) for row in best.rows[:1] if len(best.rows) == 1]
 
     def wanted(self, question: str) -> list[str]:
         """Return the words of a question that say what is wanted of the place that it names."""
