@@ -9,7 +9,7 @@ PEERS  ?=
 .PHONY: help demo test check format bench docs clean
 
 help:
-	@echo "make demo    set up, ingest the samples, search them"
+	@echo "make demo    set up, ingest the samples, search them, ask"
 	@echo "make test    set up, run all tests"
 	@echo "make check   format, lint, types, fast tests"
 	@echo "make bench   speed and quality beside other search engines"

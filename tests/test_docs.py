@@ -73,7 +73,7 @@ def test_readme_shows_what_one_sees(tmp_path: Path) -> None:
     index = str(tmp_path / "index")
     subprocess.run([*program, "ingest", str(ROOT / "samples"), "--index", index], check=True)
     shown = re.findall(r"\$ pincite (.*)\n((?:(?!\$ ).*\n)*)", screen)
-    assert len(shown) == 2
+    assert len(shown) == 3
     for command, expected in shown:
         done = subprocess.run(
             [*program, *shlex.split(command), "--index", index], capture_output=True, text=True

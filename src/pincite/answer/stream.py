@@ -93,7 +93,7 @@ class SentenceReader:
         for match in _PIECE.finditer(text):
             word = match.group()
             # Punctuation behind a marker still belongs to the sentence.
-            is_next = self._is_ended and any(c.isalnum() for c in word)
+            is_next = self._is_ended and word[0].isspace() and any(map(str.isalnum, word))
             if is_next or "\n" in word or len(self._sentence) > MOST_CHARS:
                 yield from self._end()
             self._sentence += word

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -31,7 +31,7 @@ from pincite.ask.events import (
     SearchEvent,
     TokenEvent,
 )
-from pincite.ask.extract import Candidate, Extractor
+from pincite.ask.extract import Extractor
 from pincite.ask.language_model import LanguageModel
 from pincite.ask.lookup import Lookup
 from pincite.ask.pages import PageSummaries
@@ -61,8 +61,8 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What was found for one question, and what can be quoted of it."""
+class Found:
+    """What was found for one question, what can be quoted of it, and whether to answer."""
 
     question: str  # with what went before it, if it goes on
     passages: Sequence[Passage]
@@ -70,6 +70,7 @@ class _Found:
     quotes: Sequence[Quote]
     confidence: float
     abstention: Abstention | None
+    features: Mapping[str, float] = field(default_factory=dict)  # that the confidence is made of
 
 
 class Asker:
@@ -158,6 +159,11 @@ class Asker:
                     event = CompleteEvent(replace(event.answer, seconds=seconds))
                 yield event
 
+    def found(self, question: str, *, filters: Filters = NOTHING, k: int | None = None) -> Found:
+        """Return what an answer is made of, without making it: for programs that measure."""
+        k = self.settings.k if k is None else k
+        return self._find(question, self.index.search(question, 2 * k, filters), k)
+
     def _with_history(self, question: str, history: Sequence[Message]) -> str:
         """Return the question, with the one before it if it says little without."""
         before = next((each.text for each in reversed(history) if each.role == "user"), "")
@@ -166,7 +172,7 @@ class Asker:
             return f"{before[:MOST_QUESTION_CHARS]} {question}"
         return question
 
-    def _find(self, question: str, result: Result, k: int) -> _Found:
+    def _find(self, question: str, result: Result, k: int) -> Found:
         """Return the sources of a question, what can be quoted of them, and whether to answer."""
         settings, index = self.settings, self.index
         filters = result.query.filters
@@ -183,26 +189,22 @@ class Asker:
         if abstention or not context.sources:
             near = nearest(passages)
             abstention = abstention or Abstention("not_in_corpus", NOTHING_FOUND, near)
-            return _Found(question, passages, context, (), 0.0, abstention)
+            return Found(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
         quotes = self._lookup.quotes(question, passages, sources)
         if quotes:
             context = replace(context, sources=tuple(sources))
-            return _Found(question, passages, context, quotes, 1.0, None)
+            return Found(question, passages, context, quotes, 1.0, None)
         candidates = self._extractor.candidates(question, passages, context.sources)
-        confidence = self._confidence(question, passages, candidates)
-        if confidence < settings.least_confidence or not candidates:
-            least = settings.least_confidence
+        known = features(index, question, passages, candidates)
+        confidence = MODEL.probability(known)
+        least = settings.least_confidence
+        if confidence < least or not candidates:
             abstention = unsure(index, confidence, least, passages, candidates)
-            return _Found(question, passages, context, (), confidence, abstention)
+            return Found(question, passages, context, (), confidence, abstention, known)
         quotes = self._extractor.quotes(candidates, settings.quotes, sources)
         context = replace(context, sources=tuple(sources))
-        return _Found(question, passages, context, quotes, confidence, None)
-
-    def _confidence(
-        self, question: str, passages: Sequence[Passage], candidates: Sequence[Candidate]
-    ) -> float:
-        return MODEL.probability(features(self.index, question, passages, candidates))
+        return Found(question, passages, context, quotes, confidence, None, known)
 
     def _abstained(self, draft: Answer, abstention: Abstention) -> Generator[Event]:
         yield AbstainEvent(abstention)
@@ -223,7 +225,7 @@ class Asker:
         yield CompleteEvent(replace(draft, text=text, sentences=tuple(sentences)))
 
     def _written(
-        self, model: LanguageModel, draft: Answer, found: _Found, history: Sequence[Message]
+        self, model: LanguageModel, draft: Answer, found: Found, history: Sequence[Message]
     ) -> Generator[Event]:
         """Yield what the model writes; quotations instead if it fails before its first word."""
         settings = self.settings

@@ -7,6 +7,7 @@ of the question's words it has or stands under. Weights were chosen on half of P
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,6 +34,7 @@ FURTHER_ROW = 0.98
 MOST_JOINED_CHARS = 500
 MOST_UNIT_CHARS = 600  # that are read of one
 DEFINES = 0.5  # what a unit that says what a term means is worth to who asks for it
+_ITEM = re.compile(r"[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s")
 LEAST_LETTERS = 8  # a unit with fewer says nothing
 
 
@@ -93,7 +95,7 @@ class Extractor:
         if lead:
             yield lead
         shown = candidate.text if candidate.unit.kind == "row" else ""
-        yield self.quoter.quote(candidate.source, candidate.span, shown)
+        yield self.quoter.quote(candidate.source, with_items(candidate), shown)
 
     def _rough(
         self, question: str, passages: Sequence[Passage], sources: Sequence[Source]
@@ -130,6 +132,22 @@ class Extractor:
         vectors = self._dense.encoder.encode(texts).astype(np.float32)
         found: list[float] = (vectors @ self._dense.encode(question)).tolist()
         return found
+
+
+def with_items(candidate: Candidate) -> Span:
+    """Return where a unit stands, with the items that it leads into, as many as fit."""
+    source, span = candidate.source, candidate.span
+    if not candidate.text.rstrip().endswith(":"):
+        return span
+    for unit, other, text in readable(source):
+        if unit.start <= candidate.unit.start:
+            continue
+        whole = Span(span.doc_id, span.start, other.end)
+        is_item = unit.kind == "sentence" and _ITEM.match(text)
+        if not is_item or len(whole) > MOST_JOINED_CHARS or not source.holds(whole):
+            break
+        span = whole
+    return span
 
 
 def readable(source: Source) -> Iterator[tuple[Unit, Span, str]]:

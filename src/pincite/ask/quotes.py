@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from pincite.core.types import Chunk, Span
 LEADS_IN = (":", "—", "–", ";", ",")
 MOST_LEAD_CHARS = 400
 MOST_PLACE_CHARS = 700  # of a place that is quoted as a whole
+# An introduction to definitions; each of them stands on its own.
+_SAYS_NOTHING = re.compile(r"\b(?:definitions?|following terms|terms used)\b", re.IGNORECASE)
 NOT_QUOTED = ("heading", "header")
 
 
@@ -80,7 +83,7 @@ class Quoter:
             return None
         start = parent.span.start + above[-1].start
         lead = Span(span.doc_id, start, parent.span.start + above[-1].end)
-        if len(lead) > MOST_LEAD_CHARS or lead.overlap(span):
+        if len(lead) > MOST_LEAD_CHARS or lead.overlap(span) or _SAYS_NOTHING.search(own, above[-1].start):
             return None
         home = next((each for each in (source, *sources) if each.holds(lead)), None)
         if home is None:

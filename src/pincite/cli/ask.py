@@ -132,15 +132,16 @@ def _print(answer: Answer, *, is_written: bool) -> None:
         out.print(Text(f"reason: {answer.abstention.reason}", style="dim"))
         for place in answer.abstention.nearest:
             page = f", p. {place.page}" if place.page is not None else ""
-            line = f"nearest: {place.title}, {place.locator}{page}"
-            out.print(Text(_safe(line), style="dim"), soft_wrap=True)
+            near = f"nearest: {place.title}, {place.locator}{page}"
+            out.print(Text(_safe(near), style="dim"), soft_wrap=True)
         return
     if is_written and answer.model:
         out.print()
     else:
         for sentence in answer.sentences:
             numbers = "".join(f"[{each.source}]" for each in sentence.citations)
-            out.print(Text.assemble(_safe(sentence.text), (f" {numbers}", "bold cyan")))
+            line = Text.assemble(_safe(sentence.text), (f" {numbers}", "bold cyan"))
+            out.print(line, soft_wrap=True)
     out.print()
     _print_sources(answer)
     for note in answer.notes:

@@ -56,7 +56,7 @@ def test_sentences_and_markers(
 
 
 @given(st.lists(st.text(alphabet="ab. [1]2,-()!\nhtp:/", max_size=12), max_size=12))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_how_it_arrives_changes_no_citation(pieces: list[str]) -> None:
     """No word with an address or a marker gets through, and citations are the same in one piece."""
     shown, found = read(*pieces)

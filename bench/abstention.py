@@ -1,0 +1,234 @@
+"""When should an answer be left out? Questions whose answers were taken out of the documents.
+
+    python bench/abstention.py [--data DIR] [--cache FILE] [--fit]
+
+Part 97's questions are asked twice: of the whole text, and of a text without the sections that
+answer them (a fifth of all sections is taken out at a time). Questions about something else
+altogether (SciFact's claims, SRD's spells) are asked of the whole text. The model of
+``ask/confidence.py`` is fitted on the questions of half of the sections and on SciFact's claims
+(``--fit`` prints it), and measured on the other half, on SRD's questions and on the samples.
+
+An answer is right if a quotation stands in a section that the question cites. ``--cache`` keeps
+what was asked, which takes most of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pincite.api import Index
+from pincite.ask.asker import Asker
+from pincite.ask.confidence import FEATURES, MODEL, Model
+from pincite.core.answer_settings import AnswerSettings
+from pincite.core.settings import Settings
+from pincite.core.types import Span
+from pincite.evaluate import part97, scifact, srd
+from pincite.evaluate.indexes import make_index
+
+ROOT = Path(__file__).parents[1]
+FOLDS = 5
+FOREIGN = 60  # questions of each foreign set
+WRONG_ABSTENTIONS = 0.1  # of answerable questions, at most
+RIDGE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, what is known of what was found for it, and whether the answer was right."""
+
+    kind: str  # "whole", "taken out", "foreign fit", "foreign test"
+    group: str  # section
+    features: Mapping[str, float]
+    is_right: bool
+    reason: str  # of an abstention that needs no confidence; empty if there was an answer
+    by_lookup: bool
+
+    @property
+    def half(self) -> int:
+        """Which half of the sections it belongs to: 0 is for fitting."""
+        return sum(self.group.encode()) % 2
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.kind == "whole"
+
+
+def asked(asker: Asker, kind: str, group: str, question: str, gold: Sequence[Span]) -> Asked:
+    """Ask a question and keep what decides whether it is answered."""
+    found = asker.found(question)
+    quotes = [quote.span for quote in found.quotes]
+    right = any(place.overlap(quote) for place in gold for quote in quotes)
+    reason = found.abstention.reason if found.abstention else ""
+    return Asked(kind, group, found.features, right, reason, not found.features and not reason)
+
+
+def collect(data: Path, scratch: Path) -> Iterator[Asked]:
+    """Yield all questions asked; prints nothing."""
+    settings = AnswerSettings(least_confidence=0.0)
+    document = (data / "part97" / part97.DOCUMENT, part97.DOCUMENT)
+    make_index([document], scratch / "whole", [Settings()])
+    questions = part97.read_questions(data / "part97" / "questions_dev.jsonl")
+    once = list({each.text: each for each in questions}.values())
+    with Index.open(scratch / "whole") as index:
+        whole = Asker(index, settings)
+        sections = {
+            chunk.locator: chunk.span
+            for chunk in index.snapshot.chunks(part97.DOCUMENT)
+            if chunk.kind == "section" and chunk.locator.startswith("97.")
+        }
+        text = index.snapshot.text(part97.DOCUMENT)
+        names = sorted(sections)
+        random.Random(97).shuffle(names)
+        for fold in range(FOLDS):
+            gone = set(names[fold::FOLDS])
+            mine = [q for q in once if q.sections and set(q.sections) <= gone]
+            file = scratch / f"less-{fold}" / part97.DOCUMENT
+            file.parent.mkdir()
+            file.write_text(_without(text, [sections[name] for name in gone]), encoding="utf-8")
+            folder = scratch / f"index-{fold}"
+            make_index([(file, part97.DOCUMENT)], folder, [Settings()])
+            with Index.open(folder) as rest:
+                less = Asker(rest, settings)
+                for q in mine:
+                    gold = [sections[name] for name in q.sections]
+                    yield asked(whole, "whole", q.sections[0], q.text, gold)
+                    yield asked(less, "taken out", q.sections[0], q.text, ())
+        for kind, group, question in _foreign(data, scratch):
+            yield asked(whole, kind, group, question, ())
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    for span in sorted(spans, reverse=True):
+        text = text[: span.start] + text[span.end :]
+    return text
+
+
+def _foreign(data: Path, scratch: Path) -> Iterator[tuple[str, str, str]]:
+    dice = random.Random(97)
+    claims = [claim for claim, _ in scifact.read_claims(data / "scifact" / "claims_train.csv")]
+    for claim in dice.sample(claims, FOREIGN):
+        yield "foreign fit", "scifact", claim
+    file = data / "srd-5.1" / "spell_questions_dev.json"
+    for question, _ in dice.sample(srd.read_questions(file), FOREIGN):
+        yield "foreign test", "srd", question
+
+
+def fitted(examples: Sequence[Asked]) -> Model:
+    """Return the logistic model that makes right answers most likely (Newton's method, a ridge)."""
+    x = np.array([[1.0, *(each.features[name] for name in FEATURES)] for each in examples])
+    y = np.array([each.is_right for each in examples], dtype=float)
+    best = np.zeros(x.shape[1])
+    ridge = RIDGE * np.diag([0.0, *[1.0] * len(FEATURES)])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-x @ best))
+        slope = x.T @ (p - y) + ridge @ best
+        curve = (x * (p * (1 - p))[:, None]).T @ x + ridge
+        best -= np.linalg.solve(curve, slope)
+    weights = {name: round(float(w), 2) for name, w in zip(FEATURES, best[1:], strict=True)}
+    return Model(weights, round(float(best[0]), 2))
+
+
+def threshold_of(model: Model, examples: Sequence[Asked]) -> float:
+    """Return the confidence below which few answerable questions lie."""
+    sure = [model.probability(e.features) for e in examples if e.is_answerable and e.features]
+    return float(np.quantile(sure, WRONG_ABSTENTIONS))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=ROOT / "../shared/data")
+    parser.add_argument("--cache", type=Path, help="a file that keeps what was asked")
+    parser.add_argument("--fit", action="store_true", help="fit the model again and print it")
+    options = parser.parse_args()
+    examples = _examples(options.data, options.cache)
+    model, least = MODEL, AnswerSettings().least_confidence
+    if options.fit:
+        fitting = [each for each in examples if each.features and _is_for_fitting(each)]
+        model = fitted(fitting)
+        least = round(threshold_of(model, fitting), 2)
+        sys.stdout.write(f"{model}\nleast_confidence = {least}\n")
+    report(model, least, [each for each in examples if not _is_for_fitting(each)])
+    samples(least)
+
+
+def _is_for_fitting(each: Asked) -> bool:
+    return each.kind == "foreign fit" or (each.kind in ("whole", "taken out") and each.half == 0)
+
+
+def _examples(data: Path, cache: Path | None) -> list[Asked]:
+    if cache and cache.exists():
+        return [Asked(**values) for values in json.loads(cache.read_text())]
+    with tempfile.TemporaryDirectory() as scratch:
+        found = list(collect(data, Path(scratch)))
+    if cache:
+        cache.write_text(json.dumps([asdict(each) for each in found]))
+    return found
+
+
+def report(model: Model, least: float, examples: Sequence[Asked]) -> None:
+    """Print what is left out at a threshold, and the risk of what is answered at others."""
+    sure = [
+        1.0 if each.by_lookup else model.probability(each.features) if each.features else 0.0
+        for each in examples
+    ]
+    left_out = [p < least for p in sure]
+    sys.stdout.write(f"left out below a confidence of {least}:\n")
+    for kind in dict.fromkeys(each.kind for each in examples):
+        own = [out for out, each in zip(left_out, examples, strict=True) if each.kind == kind]
+        sys.stdout.write(f"  {kind:14} {100 * np.mean(own):5.1f} %  of {len(own)}\n")
+    asked_here = [(p, e) for p, e in zip(sure, examples, strict=True) if "foreign" not in e.kind]
+    asked_here.sort(key=lambda pair: -pair[0])
+    sys.stdout.write("risk of what is answered (Part 97, half with and half without an answer):\n")
+    for share in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        first = asked_here[: max(1, round(share * len(asked_here)))]
+        risk = 1 - np.mean([each.is_right for _, each in first])
+        sys.stdout.write(
+            f"  coverage {share:4.0%}  risk {100 * risk:5.1f} %  p ≥ {first[-1][0]:.2f}\n"
+        )
+
+
+def samples(least: float) -> None:
+    """Print how the samples' questions are answered or left out."""
+    folder = ROOT / "samples"
+    files = [(file, file.name) for file in sorted(folder.iterdir()) if file.suffix != ".jsonl"]
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    wrongly, right_reason, count, kept = 0, 0, 0, 0
+    with tempfile.TemporaryDirectory() as scratch:
+        make_index(files, Path(scratch) / "index", [Settings()])
+        with Index.open(Path(scratch) / "index") as index:
+            asker = Asker(index, AnswerSettings(least_confidence=least))
+            for item in map(json.loads, lines):
+                abstention = asker.answer(item["question"]).abstention
+                if "none" not in item["gold"]:
+                    kept += 1
+                    wrongly += abstention is not None
+                    continue
+                count += 1
+                right_reason += abstention is not None and _fits(item["gold"]["none"], abstention)
+    sys.stdout.write(
+        f"samples: {wrongly} of {kept} answerable questions left out; of {count} without an answer "
+        f"{right_reason} left out with the right reason\n"
+    )
+
+
+def _fits(told: str, abstention: object) -> bool:
+    """Return whether the reason is the one that the question file tells in words."""
+    reason = getattr(abstention, "reason", "")
+    if "edition" in told.partition(":")[0]:
+        return bool(reason == "removed_in_this_edition")
+    if "missing" in told.partition(":")[0]:
+        return bool(reason == "referenced_but_missing")
+    return reason in ("not_in_corpus", "low_confidence")
+
+
+if __name__ == "__main__":
+    main()
