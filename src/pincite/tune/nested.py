@@ -20,9 +20,10 @@ from pincite.tune.bench import Bench
 from pincite.tune.costs import Cost
 from pincite.tune.groups import Folds
 from pincite.tune.search import Climber, climb, nearest
-from pincite.tune.space import Axis, Trial, changes_between, parts_of
+from pincite.tune.space import Axis, Trial, changes_between, cost_class, parts_of, undoings
 
 DEFAULT, TUNED = "default", "tuned"
+MOST_UNDOINGS = 4
 # What trials take, by key, timed in one go.
 CostsOf = Callable[[Iterable[Trial]], Mapping[str, Cost]]
 
@@ -94,36 +95,68 @@ def tune(
     outer = Climber(Trial(start), every, None, dict(known))
     bench.values(list(known.values()))
     climb([*inner, outer], axes, bench.values, passes)
-    if budget_ms:
-        _leave_out_slow([*inner, outer], fixed[DEFAULT], costs, budget_ms)
-    near = [nearest(each, bench.values, folds.groups) for each in (*inner, outer)]
-    spent = costs({t.key: t for some in near for t in some}.values())
-    order = order_of(fixed[DEFAULT], spent)
-    *by_fold, choice = (min(some, key=order) for some in near)
+    chooser = Chooser(bench, fixed[DEFAULT], costs, budget_ms)
+    *by_fold, choice = chooser.chosen([*inner, outer])
     held_out = _held_out(bench, by_fold, fixed, folds)
     return Tuned(fixed[DEFAULT], choice, tuple(by_fold), fixed, held_out, folds)
 
 
-def _leave_out_slow(
-    climbers: Sequence[Climber], default: Trial, costs: CostsOf, budget_ms: float
-) -> None:
-    """Let climbers forget what takes too long; the default is left if everything does."""
-    spent = costs({k: t for each in climbers for k, t in each.visited.items()}.values())
-    for each in climbers:
-        quick = {k: t for k, t in each.visited.items() if spent[k].p95 <= budget_ms}
-        each.visited = quick or {default.key: default}
+class Chooser:
+    """Takes the simplest of what was tried, and undoes whatever can be undone."""
 
+    def __init__(self, bench: Bench, default: Trial, costs: CostsOf, budget_ms: float) -> None:
+        self.bench = bench
+        self.default = default
+        self.costs = costs
+        self.budget_ms = budget_ms
+        self._spent: dict[str, Cost] = {}  # by class of pipelines
 
-def order_of(
-    default: Trial, spent: Mapping[str, Cost]
-) -> Callable[[Trial], tuple[float, float, float]]:
-    """Return the order of simplicity: fewer parts, then less time, then fewer changes."""
+    def chosen(self, climbers: Sequence[Climber]) -> list[Trial]:
+        """Return the choice of each climber.
 
-    def order(trial: Trial) -> tuple[float, float, float]:
-        changes = changes_between(trial.settings, default.settings)
-        return len(parts_of(trial)), spent[trial.key].p50, len(changes)
+        A change that was the best of its axis may be worth nothing in the end, so that the choice
+        is also tried without each of its changes, until none is undone.
+        """
+        found = self._simplest(climbers)
+        for _ in range(MOST_UNDOINGS):
+            undone = [undoings(each, self.default.settings).values() for each in found]
+            self.bench.values(list({t.key: t for some in undone for t in some}.values()))
+            for climber, some in zip(climbers, undone, strict=True):
+                climber.visited |= {trial.key: trial for trial in some}
+            before, found = found, self._simplest(climbers)
+            if found == before:
+                break
+        return found
 
-    return order
+    def _simplest(self, climbers: Sequence[Climber]) -> list[Trial]:
+        """Return of each the simplest within one standard error of its best that is in time."""
+        groups = self.bench.asking.folds.groups
+        if self.budget_ms:
+            self._leave_out_slow(climbers)
+        near = [nearest(each, self.bench.values, groups) for each in climbers]
+        self._time(trial for some in near for trial in some)
+        return [min(some, key=self._order) for some in near]
+
+    def _leave_out_slow(self, climbers: Sequence[Climber]) -> None:
+        """Let climbers forget what takes too long; the default is left if everything does."""
+        self._time(trial for each in climbers for trial in each.visited.values())
+        for each in climbers:
+            quick = {k: t for k, t in each.visited.items() if self._cost(t).p95 <= self.budget_ms}
+            each.visited = quick or {self.default.key: self.default}
+
+    def _time(self, trials: Iterable[Trial]) -> None:
+        """Time what was not timed yet."""
+        new = {cost_class(t): t for t in trials if cost_class(t) not in self._spent}
+        spent = self.costs(new.values()) if new else {}
+        self._spent |= {name: spent[trial.key] for name, trial in new.items()}
+
+    def _cost(self, trial: Trial) -> Cost:
+        return self._spent[cost_class(trial)]
+
+    def _order(self, trial: Trial) -> tuple[float, float, float]:
+        """Fewer parts are simpler, then less time, then fewer changes."""
+        changes = changes_between(trial.settings, self.default.settings)
+        return len(parts_of(trial)), self._cost(trial).p50, len(changes)
 
 
 def _held_out(

@@ -25,8 +25,8 @@ def page(values: dict[str, Any]) -> str:
             _warnings(values),
             _says(values),
             _figures(values),
+            f'<div class="pair"><div>{_cost(values)}</div><div>{_ablations(values)}</div></div>',
             _folds(values),
-            _ablations(values),
             _hold_out(values),
             _tried(values),
         ]
@@ -46,7 +46,7 @@ def _head(values: dict[str, Any]) -> str:
 
 
 def _warnings(values: dict[str, Any]) -> str:
-    found = list(values["notes"])
+    found = [note[:1].upper() + note[1:] for note in values["notes"]]
     if values["hold_out"].get("warning"):
         found.append(values["hold_out"]["warning"])
     return "".join(f'<div class="banner">{escape(each)}</div>' for each in found)
@@ -97,16 +97,22 @@ def _figures(values: dict[str, Any]) -> str:
         )
     heads = ("pipeline", values["measure"], "", "95 %", "tuned gains over it", "p (Holm)")
     table = table_of((*heads, "ms p50", "ms p95"), rows, numbers=(1, 3, 4, 5, 6, 7))
-    spots = [
-        (e["name"], e["cost"]["p50"], e["cost"]["p95"], e["value"], e["low"], e["high"])
-        for e in values["pipelines"]
-    ]
     n = values["pipelines"][0]["cost"]["n"]
     return (
         "<h2>Tuned beside every fixed pipeline</h2><p class='soft'>On the same questions, tuned "
         f"always by a choice made without them. Times are of whole searches, {n} questions, one "
         "after the other; those of “tuned” are of the choice from all questions.</p>"
-        f'<div class="card">{table}</div><h2>{escape(values["measure"])} and its time</h2>'
+        f'<div class="card">{table}</div>'
+    )
+
+
+def _cost(values: dict[str, Any]) -> str:
+    spots = [
+        (e["name"], e["cost"]["p50"], e["cost"]["p95"], e["value"], e["low"], e["high"])
+        for e in values["pipelines"]
+    ]
+    return (
+        f"<h2>{escape(values['measure'])} and its time</h2>"
         f'<div class="card">{keys(values["pipelines"])}'
         f"{charts.cost(spots, y_title=values['measure'])}</div>"
     )

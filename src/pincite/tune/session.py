@@ -9,7 +9,7 @@ from typing import Any
 
 from pincite.core.errors import ConfigError, MissingExtra, SourceError
 from pincite.core.extras import require
-from pincite.core.settings import Settings, merged
+from pincite.core.settings import Settings
 from pincite.evaluate.judgements.questions import Question, QuestionSet
 from pincite.evaluate.measures import Measure
 from pincite.evaluate.statistics import Comparison, compare
@@ -26,8 +26,7 @@ from pincite.tune.space import (
     PRESETS,
     Axis,
     Trial,
-    changes_between,
-    nested,
+    undoings,
 )
 from pincite.tune.state import RememberedPairs, State
 from pincite.tune.watching import Watcher
@@ -134,7 +133,7 @@ def run(
         about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
         own = asking.ground_of(tuned.choice.settings)
         model = bench.learned.model(own, tuned.choice, about_it)
-    undone = _undone(tuned.choice, tuned.default)
+    undone = undoings(tuned.choice, tuned.default.settings)
     spent = costs.together([*fixed.values(), tuned.choice, *undone.values()])
     named = {**fixed, "choice": tuned.choice}
     by_name = {name: spent[trial.key] for name, trial in named.items()}
@@ -190,22 +189,6 @@ def _fixed(base: Settings, axes: Sequence[Axis], wish: Wish) -> dict[str, Trial]
     return found
 
 
-def _undone(choice: Trial, default: Trial) -> dict[str, Trial]:
-    """Return the choice with each of its changes undone, by the change in words."""
-    together: dict[str, dict[str, Any]] = {}
-    for key, value in changes_between(choice.settings, default.settings).items():
-        together.setdefault(_belongs(key), {})[key] = value
-    found = {}
-    for some in together.values():
-        old = {key: _value(default.settings, key) for key in some}
-        words = ", ".join(f"{key}={value}" for key, value in some.items())
-        settings = merged(choice.settings, nested(old), origin="tune")
-        found[words] = Trial(settings, choice.learned)
-    if choice.learned:
-        found[f"learned ranker ({choice.learned})"] = replace(choice, learned="")
-    return found
-
-
 def _ablations(
     bench: Bench, tuned: Tuned, undone: Mapping[str, Trial], spent: Mapping[str, Cost]
 ) -> list[Ablation]:
@@ -217,21 +200,6 @@ def _ablations(
         gain = compare(values, own, tuned.folds.groups)
         found.append(Ablation(words, gain, round(more, 2)))
     return found
-
-
-def _belongs(key: str) -> str:
-    """Return which settings stand or fall with this one."""
-    section, _, name = key.partition(".")
-    if section == "search":
-        return "aliases" if "alias" in name else name
-    if section == "lexical":
-        return "saturation" if name in ("k1", "b") else name
-    return section
-
-
-def _value(settings: Settings, key: str) -> Any:
-    section, _, name = key.partition(".")
-    return getattr(getattr(settings, section), name)
 
 
 def state_file(folder: Path) -> Path:

@@ -202,3 +202,35 @@ def said(trial: Trial, default: Settings) -> str:
     if trial.learned:
         words.append(f"learned ranker ({trial.learned})")
     return ", ".join(words) or "default"
+
+
+def undoings(trial: Trial, default: Settings) -> dict[str, Trial]:
+    """Return the trial with each of its changes undone, by the change in words.
+
+    Settings that mean something only together are undone together.
+    """
+    together: dict[str, dict[str, Any]] = {}
+    for key, value in changes_between(trial.settings, default).items():
+        together.setdefault(_belongs(key), {})[key] = value
+    found = {}
+    for some in together.values():
+        old = {key: _value(default, key) for key in some}
+        settings = merged(trial.settings, nested(old), origin="tune")
+        words = ", ".join(f"{key}={value}" for key, value in some.items())
+        found[words] = Trial(settings, trial.learned)
+    if trial.learned:
+        found[f"learned ranker ({trial.learned})"] = replace(trial, learned="")
+    return found
+
+
+def _belongs(key: str) -> str:
+    """Return a name for the settings that stand or fall with this one."""
+    section, _, name = key.partition(".")
+    if section == "search":
+        return "aliases" if "alias" in name else name
+    return key if section == "lexical" else section
+
+
+def _value(settings: Settings, key: str) -> Any:
+    section, _, name = key.partition(".")
+    return getattr(getattr(settings, section), name)

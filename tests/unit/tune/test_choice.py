@@ -170,3 +170,18 @@ def test_changes_are_told_as_settings_are_written() -> None:
     assert changes_between(changed, BASE) == {"lexical.k1": 1.5, "search.spread": 0.0}
     assert said(Trial(changed), BASE) == "lexical.k1=1.5, search.spread=0.0"
     assert said(Trial(BASE), BASE) == "default"
+
+
+def test_a_change_that_buys_nothing_is_undone() -> None:
+    """One axis is best by luck before another one makes up for it."""
+    first = Axis("first", ({"lexical": {"k1": 1.5}},))
+    second = Axis("second", ({"lexical": {"b": 0.9}},))
+
+    def made(trial: Trial) -> np.ndarray[Any, Any]:
+        words = trial.settings.lexical
+        gain = 0.2 if words.b == 0.9 else 0.1 if words.k1 == 1.5 else 0.0
+        return np.asarray(np.full(QUESTIONS, 0.5) + gain)
+
+    found = tuned(made, (first, second))
+    assert changes_between(found.choice.settings, BASE) == {"lexical.b": 0.9}
+    assert all(each == found.choice for each in found.by_fold)
