@@ -162,7 +162,7 @@ def test_why_shows_stages_bars_and_lost_places(open_page: Opener) -> None:
     assert bar.locator("rect").count() >= 2
     stages = sides.first.locator("thead th").all_inner_texts()
     assert {"lexical", "dense", "hybrid", "spread"} <= set(stages)
-    expect(page.locator(".why-not").first).to_contain_text("Lost at")
+    expect(page.locator(".why-not").first).to_contain_text("Lost: ")
     expect(sides.first.locator(".times th").first).to_be_visible()
     page.locator("#b").select_option("")
     page.get_by_role("button", name="Explain").click()

@@ -87,13 +87,20 @@ def test_answers_from_hostile_documents_are_words(open_hostile: Opener) -> None:
 def test_questions_stay_words(open_hostile: Opener) -> None:
     page = open_hostile("/", bypass_csp=True)
     base = page.url
-    for payload in PAYLOADS:
-        page.goto(
-            base + "?" + urlencode({"q": payload, "kind": payload, "as_of": "", "tag": payload})
-        )
-        assert page.locator("#q").input_value() == payload.strip().replace("\n", "").replace(
-            "\r", ""
-        )
+    # All of them as what one types: the same parts, put in place by the page itself.
+    asked = [{"q": payload, "kind": payload, "tag": payload} for payload in PAYLOADS]
+    page.evaluate(
+        """async (addresses) => {
+          const { show } = await import("/static/swap.js");
+          for (const address of addresses) await show(address, ["results", "reader"]);
+        }""",
+        [f"{base}?{urlencode(each)}" for each in asked],
+    )
+    assert is_whole(page, 4)
+    # Some of each sort as whole pages: there they are also in the title, the box and hidden fields.
+    for payload in [*PAYLOADS[:13], *PAYLOADS[13::8]]:
+        page.goto(base + "?" + urlencode({"q": payload, "kind": payload, "tag": payload}))
+        assert page.locator("#q").input_value() == payload.strip().replace("\n", "")
         assert is_whole(page, 4), payload
     page.goto(base)  # what was asked lately is shown there
     expect(page.locator("#past li")).to_have_count(10)

@@ -8,6 +8,7 @@ Either way the address says everything, so that any state can be shared and gone
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -76,7 +77,17 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["seconds"] = in_words
+    made.filters["bare"] = bare
     return made
+
+
+def bare(text: str) -> str:
+    """Return words without the signs of headings, bold and tables.
+
+    >>> bare("### 240.33 Mounting **only** | 1.00 |")
+    '240.33 Mounting only · 1.00'
+    """
+    return re.sub(r"\s*\|\s*", " · ", re.sub(r"\*\*|#{2,6} |^# ", "", text)).strip(" ·")
 
 
 def in_words(seconds: float) -> str:

@@ -1,0 +1,93 @@
+"""Makes the pictures of docs/page.md again: python docs/page/screenshots.py [AREA ...].
+
+They show the samples, and one of them printed as a PDF by the browser, so that there are pages.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Literal
+
+import uvicorn
+from markdown_it import MarkdownIt
+from playwright.sync_api import Browser, sync_playwright
+
+from pincite.serve.app import create_app
+from pincite.update import find_files, ingest_files
+from pincite.vectorise import embed_index
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parents[1] / "samples"
+PORT = 8397
+SIZE = {"width": 1000, "height": 620}
+RODS = "q=how+far+apart+do+two+earth+rods+have+to+be"
+# Name of the picture, address, what has to be there before it is taken.
+SHOTS = {
+    "search": ("/?q=earth+rod&kind=clause", ".hit"),
+    "ask": (f"/?{RODS}&ask=1&doc=electrical-code-2024.md&place=250.56(B)", "[data-done]"),
+    "page": ("/?q=misting+pressure+low&doc=controller.pdf&place=5.1", ".sheet img"),
+    "changes": (
+        "/read?doc=electrical-code-2024.md&place=250.56"
+        "&view=changes&with=electrical-code-2021.md&all=1",
+        ".change",
+    ),
+    "why": (f"/why?{RODS}&b=lexical", ".side"),
+}
+CSS = "body{font:11pt/1.4 serif;margin:2cm} table{border-collapse:collapse} td,th{border:1px solid}"
+
+
+def main(wanted: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        files = Path(shutil.copytree(SAMPLES, Path(scratch) / "files"))
+        print_manual(browser, files / "controller.pdf")
+        index = Path(scratch) / "index"
+        list(ingest_files(find_files([files]), index))
+        list(embed_index(index))
+        serve(index)
+        for name in wanted or SHOTS:
+            take(browser, name, "light")
+            take(browser, name, "dark")
+        browser.close()
+
+
+def print_manual(browser: Browser, file: Path) -> None:
+    text = (SAMPLES / "manual.md").read_text(encoding="utf-8")
+    page = browser.new_page()
+    body = MarkdownIt().enable("table").render(text)
+    page.set_content(f"<title>Greenhouse Controller</title><style>{CSS}</style>{body}")
+    page.pdf(path=file, format="A5")
+    page.close()
+
+
+def serve(index: Path) -> None:
+    server = uvicorn.Server(uvicorn.Config(create_app(index), port=PORT, log_level="error"))
+    threading.Thread(target=server.run, daemon=True).start()
+    while not server.started:
+        time.sleep(0.05)
+
+
+def take(browser: Browser, name: str, theme: Literal["light", "dark"]) -> None:
+    address, there = SHOTS[name]
+    context = browser.new_context(
+        viewport=SIZE, color_scheme="dark" if theme == "dark" else "light"
+    )
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{PORT}{address}", wait_until="networkidle")
+    page.wait_for_selector(there)
+    page.wait_for_timeout(300)
+    file = HERE / f"{name}-{theme}.png"
+    page.screenshot(path=file)
+    print(file.name, file.stat().st_size // 1000, "KB")
+    context.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
