@@ -83,7 +83,11 @@ class Quoter:
             return None
         start = parent.span.start + above[-1].start
         lead = Span(span.doc_id, start, parent.span.start + above[-1].end)
-        if len(lead) > MOST_LEAD_CHARS or lead.overlap(span) or _SAYS_NOTHING.search(own, above[-1].start):
+        if (
+            len(lead) > MOST_LEAD_CHARS
+            or lead.overlap(span)
+            or _SAYS_NOTHING.search(own, above[-1].start)
+        ):
             return None
         home = next((each for each in (source, *sources) if each.holds(lead)), None)
         if home is None:
