@@ -58,6 +58,7 @@ class Source:
     def plain(self) -> dict[str, Any]:
         return {**_plain_place(self.span), **_without(asdict(self), "span", "path", "parts")} | {
             "path": list(self.path),
+            "parts": [[part.start, part.end] for part in self.parts],
             "citation": self.citation,
         }
 

@@ -33,7 +33,8 @@ def event_of(name: str, told: Mapping[str, Any]) -> events.Event | None:
 
 
 def _source(told: Mapping[str, Any]) -> Source:
-    return made(Source, told, span=_span(told))
+    parts = tuple(Span(told["document"], start, end) for start, end in told["parts"])
+    return made(Source, told, span=_span(told), parts=parts)
 
 
 def _citation(told: Mapping[str, Any]) -> Citation:

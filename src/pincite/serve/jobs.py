@@ -221,9 +221,17 @@ class Jobs:
 
     def _sweep(self) -> None:
         """Forget the oldest jobs."""
-        files = sorted(self.folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        files = sorted(self.folder.glob("*.json"), key=_age)
         for file in files[:-KEPT_JOBS]:
             delete(file)
+
+
+def _age(file: Path) -> int:
+    """Return when a file was written; 0 if another request has just dropped it."""
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _is_running(pid: int) -> bool:

@@ -51,6 +51,7 @@ def task(name: str, data: bytes) -> Task:
     return Task(name, data, "", len(data))
 
 
+@pytest.mark.alone  # processes that were started by other tests do not know these readers
 def test_whatever_a_reader_does_the_batch_goes_on() -> None:
     words = ["hang", "crash", "eat", "break", "leave"]
     tasks: list[Task | str] = []

@@ -185,7 +185,7 @@ def short(text: str, most: int) -> str:
     """Return the text, cut at a word if it is long.
 
     >>> short("conductors in parallel", 14)
-    'conductors in…'
+    'conductors…'
     """
     if len(text) <= most:
         return text
