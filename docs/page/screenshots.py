@@ -24,7 +24,7 @@ from pincite.vectorise import embed_index
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "samples"
 PORT = 8397
-SIZE = {"width": 1000, "height": 620}
+SIZE = {"width": 1000, "height": 600}
 RODS = "q=how+far+apart+do+two+earth+rods+have+to+be"
 # Name of the picture, address, what has to be there before it is taken.
 SHOTS = {

@@ -83,6 +83,7 @@ def opened_pages(browser: Browser, address: str) -> Iterator[Opener]:
         context.add_init_script(WATCH)
         page = context.new_page()
         page.set_default_timeout(20_000)
+        page.set_default_navigation_timeout(60_000)
         page.on("console", lambda m: m.type == "error" and problems.append(m.text))
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))

@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-import resource
-import signal
+import subprocess
+import sys
 from collections import OrderedDict
-from dataclasses import asdict
-from multiprocessing.connection import Connection
+from multiprocessing import Pipe
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from pincite.core.errors import SourceError
-from pincite.ingest.formats.pdf.picture import PageFacts, draw, facts_of, open_file
+from pincite.ingest.formats.pdf.picture import PageFacts
 from pincite.serve.work import Work
 
 CHILDREN = 2
 QUEUE = 64
-MEMORY_MB = 1500
 SECONDS = 15.0
-ORPHAN_SECONDS = 2.0
+START_SECONDS = 15.0  # until a new child has loaded what it needs
+PROGRAM = "pincite.serve.page.drawing_child"
 KEPT_PICTURES = 64
 KEPT_BYTES = 32_000_000
 
@@ -39,6 +36,7 @@ class Drawing:
         self.work = Work("draw", CHILDREN, QUEUE)
         self._idle: list[_Child] = []
         self._lock = Lock()
+        self._is_closed = False
         self._pictures: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
         self._facts: OrderedDict[tuple[str, int], PageFacts] = OrderedDict()
         self._checked: dict[tuple[str, int, int], str] = {}
@@ -94,31 +92,42 @@ class Drawing:
         with self._lock:
             child = self._idle.pop() if self._idle else None
         child = child or _Child()
-        answer = child.ask(file, page, width)
-        if child.is_alive:
-            with self._lock:
+        try:
+            return child.ask(file, page, width)
+        finally:
+            self._give_back(child)  # also where it had to say that a page cannot be drawn
+
+    def _give_back(self, child: _Child) -> None:
+        with self._lock:
+            if child.is_alive and not self._is_closed:
                 self._idle.append(child)
-        return answer
+                return
+        child.stop()
 
     def close(self) -> None:
-        """End the children."""
+        """End the children; one that is at work ends when it is done."""
         self.work.close()
         with self._lock:
+            self._is_closed = True
             idle, self._idle = self._idle, []
         for child in idle:
             child.stop()
 
 
 class _Child:
-    """One process that draws, and the pipe to it."""
+    """One process that draws, and the pipe to it.
+
+    It is a program of its own: one that multiprocessing starts would load the whole service first.
+    """
 
     def __init__(self) -> None:
-        context: Any = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        self.pipe, theirs = Pipe()
+        number = theirs.fileno()
+        command = [sys.executable, "-m", PROGRAM, str(number)]
+        self._process = subprocess.Popen(command, pass_fds=[number], stdin=subprocess.DEVNULL)
         theirs.close()
         self.is_alive = True
+        self._seconds = SECONDS + START_SECONDS  # of the next answer
 
     def ask(self, file: Path, page: int, width: int) -> tuple[dict[str, Any], bytes]:
         broken = SourceError(
@@ -126,12 +135,13 @@ class _Child:
         )
         try:
             self.pipe.send_bytes(json.dumps([str(file), page, width]).encode())
-            if not self.pipe.poll(SECONDS):
+            if not self.pipe.poll(self._seconds):
                 self.stop()
                 raise SourceError(
                     f"drawing page {page} of {file.name} took longer than {SECONDS:g} s",
                     hint="read its text instead",
                 )
+            self._seconds = SECONDS
             head, picture = json.loads(self.pipe.recv_bytes()), self.pipe.recv_bytes()
         except (EOFError, OSError, ValueError):
             self.stop()
@@ -143,41 +153,5 @@ class _Child:
     def stop(self) -> None:
         self.is_alive = False
         self.pipe.close()
-        if self._process.is_alive():
-            self._process.kill()
-        self._process.join()
-
-
-def _serve(pipe: Connection) -> None:
-    """Draw what is asked for until the pipe closes or the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
-    size = MEMORY_MB * 1_000_000
-    resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    parent, last = os.getppid(), ("", 0)
-    document: Any = None
-    while True:
-        while not pipe.poll(ORPHAN_SECONDS):
-            if os.getppid() != parent:
-                return
-        try:
-            name, page, width = json.loads(pipe.recv_bytes())
-        except EOFError:
-            return
-        try:
-            file = Path(name)
-            stamp = (name, file.stat().st_mtime_ns)
-            if stamp != last:
-                document, last = None, ("", 0)
-                document, last = open_file(file), stamp
-            told, drawn = asdict(facts_of(document, page)), b""
-            if width:
-                drawn = draw(document, page, width)
-        except SourceError as error:
-            told, drawn = {"problem": error.message, "hint": error.hint}, b""
-        except Exception as error:  # the border of the sandbox: the file's fault, whatever it is
-            reason = type(error).__name__
-            told = {"problem": f"page {page} cannot be drawn: {reason}", "hint": "read its text"}
-            drawn = b""
-        pipe.send_bytes(json.dumps(told).encode())
-        pipe.send_bytes(drawn)
+        self._process.kill()
+        self._process.wait()
