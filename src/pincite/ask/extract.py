@@ -2,7 +2,7 @@
 
 A unit's score is how near its meaning is to the question's, how high its hit stands, and how much
 of the question's words it has or stands under. Weights were chosen on half of Part 97's questions
-(docs/decisions/0014-answers.md has the figures, and those of a cross-encoder, which adds nothing).
+(docs/decisions/0014-answers.md; a cross-encoder adds nothing).
 """
 
 from __future__ import annotations
