@@ -115,5 +115,6 @@ def test_nothing_jumps_and_the_first_paint_is_soon(open_page: Opener) -> None:
     page.wait_for_timeout(200)
     assert page.evaluate("window.__shift") < 0.1
     page.reload()
-    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-    assert painted < 1000
+    paint = "performance.getEntriesByName('first-contentful-paint')"
+    wait(page, f"{paint}.length")  # the entry comes with the next frame, after the page's load
+    assert page.evaluate(f"{paint}[0].startTime") < 1000
