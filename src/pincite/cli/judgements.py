@@ -12,11 +12,14 @@ import typer
 
 from pincite.cli.options import (
     DEFAULT_INDEX,
+    ConfigOption,
     IndexOption,
     JsonOption,
+    SetOption,
     err,
     out,
     print_json,
+    settings_from,
     told,
 )
 from pincite.core.errors import ConfigError
@@ -78,6 +81,55 @@ def load(
         print_json({**values, "hash": made.hash})
     else:
         out.print(f"{len(made.questions)} questions, {answers} with an answer → {to}", markup=False)
+
+
+@app.command()
+def write(
+    to: OutOption,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=10_000, help="Places to ask about.")
+    ] = 50,
+    index: IndexOption = DEFAULT_INDEX,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let the language model of answer.url write questions about places, marked as made."""
+    from rich.progress import track
+
+    from pincite.ask.language_model import LanguageModel
+    from pincite.evaluate.judgements.files import save, synthetic_set
+    from pincite.evaluate.written_questions import chosen_places, written_questions
+    from pincite.store.snapshot import Snapshot
+
+    with told(as_json=as_json, index=index):
+        settings = settings_from(config, sets).answer
+        if not settings.url:
+            raise ConfigError(
+                "no language model is set",
+                hint="--set answer.url=http://localhost:11434/v1 --set answer.model=NAME; "
+                "without one: pincite eval --synthetic",
+            )
+        with Snapshot.open(index) as snapshot:
+            places = chosen_places(snapshot)[:count]
+        writing = written_questions(places, LanguageModel(settings))
+        shown = track(
+            writing,
+            "writing",
+            len(places),
+            console=err,
+            disable=not err.is_terminal,
+            transient=True,
+        )
+        records = [each.record for each in shown if each.record is not None]
+        made = synthetic_set(iter(records)).recorded(f"written by {settings.model}")
+        save(made, to)
+    values = {"file": str(to), "places": len(places), "questions": len(made.questions)}
+    if as_json:
+        print_json({**values, "hash": made.hash})
+    else:
+        text = f"{len(made.questions)} questions about {len(places)} places → {to}"
+        out.print(text, markup=False)
 
 
 @app.command()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pincite.agent.agent import Agent
 from pincite.answer.values import Answer
 from pincite.api import Index
 from pincite.ask.asker import Asker
@@ -112,6 +113,19 @@ def test_orders_inside_the_very_section_change_nothing(make_index: Make) -> None
         expected = honest.answer("How far apart shall rods be?")
         assert heart(answer)[0][:2] == heart(expected)[0][:2]
         assert "PWNED" not in answer.text
+
+
+def test_the_agent_takes_the_same_steps(index: Index, make_index: Make) -> None:
+    """No document makes the agent call another tool, or the same with other arguments."""
+    honest, attacked_one = Agent(make_index({"code.md": CODE})), Agent(index)
+    for question, expected in QUESTIONS.items():
+        before, after = honest.answer(question), attacked_one.answer(question)
+        assert expected in after.answer.text and "PWNED" not in after.answer.text
+        steps = [
+            [(step.tool, step.arguments) for step in each.trace.steps] for each in (before, after)
+        ]
+        assert steps[0] == steps[1], question
+        assert heart(before.answer) == heart(after.answer), question
 
 
 def outside(prompt: str) -> str:
