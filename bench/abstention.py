@@ -2,14 +2,16 @@
 
     python bench/abstention.py [--data DIR] [--cache FILE] [--fit]
 
-Part 97's questions are asked twice: of the whole text, and of a text without the sections that
-answer them (a fifth of all sections is taken out at a time). Questions about something else
-altogether (SciFact's claims, SRD's spells) are asked of the whole text. The model of
-``ask/confidence.py`` is fitted on the questions of half of the sections and on SciFact's claims
-(``--fit`` prints it), and measured on the other half, on SRD's questions and on the samples.
+Questions are asked twice: of the whole text, and of a text without what answers them (a fifth of
+Part 97's sections is taken out at a time, and of XQuAD's paragraphs; of the samples the whole
+document, with its other editions). Questions about something else altogether (SciFact's claims,
+SRD's spells) are asked of Part 97. The model of
+``ask/confidence.py`` is fitted on the questions of half of the sections and articles and on
+SciFact's claims (``--fit`` prints it), and measured on the other half, on SRD's questions and on
+the samples.
 
-An answer is right if a quotation stands in a section that the question cites. ``--cache`` keeps
-what was asked, which takes most of the time.
+An answer is right if a quotation stands in a section that the question cites, or in its paragraph.
+``--cache`` keeps what was asked, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -31,26 +33,28 @@ from pincite.ask.confidence import FEATURES, MODEL, Model
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
 from pincite.core.types import Span
-from pincite.evaluate import part97, scifact, srd
+from pincite.evaluate import part97, scifact, squad, srd
 from pincite.evaluate.indexes import make_index
 
 ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "samples"
 FOLDS = 5
 FOREIGN = 60  # questions of each foreign set
-WRONG_ABSTENTIONS = 0.1  # of answerable questions, at most
-RIDGE = 1.0
+PARAGRAPH_QUESTIONS = 160
+WRONG_ABSTENTIONS = 0.05  # of the answerable questions that it is fitted on
+RIDGE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One question, what is known of what was found for it, and whether the answer was right."""
 
-    kind: str  # "whole", "taken out", "foreign fit", "foreign test"
-    group: str  # section
+    kind: str  # "part97 whole", "part97 taken out", the same of xquad, "foreign fit" and "test"
+    group: str  # section or article
     features: Mapping[str, float]
     is_right: bool
     reason: str  # of an abstention that needs no confidence; empty if there was an answer
-    by_lookup: bool
+    by_name: bool
 
     @property
     def half(self) -> int:
@@ -59,7 +63,7 @@ class Asked:
 
     @property
     def is_answerable(self) -> bool:
-        return self.kind == "whole"
+        return self.kind.endswith("whole")
 
 
 def asked(asker: Asker, kind: str, group: str, question: str, gold: Sequence[Span]) -> Asked:
@@ -100,10 +104,69 @@ def collect(data: Path, scratch: Path) -> Iterator[Asked]:
                 less = Asker(rest, settings)
                 for q in mine:
                     gold = [sections[name] for name in q.sections]
-                    yield asked(whole, "whole", q.sections[0], q.text, gold)
-                    yield asked(less, "taken out", q.sections[0], q.text, ())
-        for kind, group, question in _foreign(data, scratch):
+                    yield asked(whole, "part97 whole", q.sections[0], q.text, gold)
+                    yield asked(less, "part97 taken out", q.sections[0], q.text, ())
+        for kind, group, question in _foreign(data):
             yield asked(whole, kind, group, question, ())
+    yield from _paragraphs(data, scratch, settings)
+    yield from _documents(scratch, settings)
+
+
+def _documents(scratch: Path, settings: AnswerSettings) -> Iterator[Asked]:
+    """Yield the samples' questions, asked of all documents and of all but their own."""
+    lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    items = [item for item in map(json.loads, lines) if "none" not in item["gold"]]
+    files = [(file, file.name) for file in sorted(SAMPLES.iterdir()) if file.suffix != ".jsonl"]
+    make_index(files, scratch / "samples", [Settings()])
+    with Index.open(scratch / "samples") as index:
+        whole = Asker(index, settings)
+        for work in sorted({_work(name) for _, name in files}):
+            kept = [(file, name) for file, name in files if _work(name) != work]
+            make_index(kept, scratch / f"samples-{work}", [Settings()])
+            with Index.open(scratch / f"samples-{work}") as rest:
+                less = Asker(rest, settings)
+                for item in items:
+                    ((_, places),) = item["gold"].items()
+                    if {_work(place["document"]) for place in places} != {work}:
+                        continue
+                    spans = [
+                        c.span for p in places for c in index.show(p["locator"], p["document"])
+                    ]
+                    question = item["question"]
+                    yield asked(whole, "samples whole", work, question, spans)
+                    yield asked(less, "samples taken out", work, question, ())
+
+
+def _work(name: str) -> str:
+    """Return what the editions of a sample have in common."""
+    return name.partition(".")[0].rstrip("-0123456789")
+
+
+def _paragraphs(data: Path, scratch: Path, settings: AnswerSettings) -> Iterator[Asked]:
+    """Yield XQuAD's questions, asked of all paragraphs and of all but their own."""
+    (made,) = squad.read_xquad(data, data / "xquad" / "xquad.en.json", scratch)
+    fitted_to = made.fitted(Settings())
+    questions = random.Random(97).sample(list(made.questions), PARAGRAPH_QUESTIONS)
+    gold = sorted({place for each in questions for place in each.gold})
+    ((file, doc_id),) = made.files
+    pages = json.loads(file.read_text(encoding="utf-8"))
+    make_index(made.files, scratch / "paragraphs", [fitted_to])
+    with Index.open(scratch / "paragraphs", fitted_to) as index:
+        whole = Asker(index, settings)
+        spans = {str(chunk.page): chunk.span for chunk in index.snapshot.chunks(doc_id)}
+        for fold in range(FOLDS):
+            gone = set(gold[fold::FOLDS])
+            less_file = scratch / f"paragraphs-{fold}.json"
+            kept = [page for page in pages if str(page["page_idx"]) not in gone]
+            less_file.write_text(json.dumps(kept), encoding="utf-8")
+            folder = scratch / f"paragraphs-{fold}"
+            make_index([(less_file, doc_id)], folder, [fitted_to])
+            with Index.open(folder, fitted_to) as rest:
+                less = Asker(rest, settings)
+                for each in [q for q in questions if q.gold <= gone]:
+                    places = [spans[place] for place in each.gold]
+                    yield asked(whole, "xquad whole", each.group, each.text, places)
+                    yield asked(less, "xquad taken out", each.group, each.text, ())
 
 
 def _without(text: str, spans: Sequence[Span]) -> str:
@@ -112,7 +175,7 @@ def _without(text: str, spans: Sequence[Span]) -> str:
     return text
 
 
-def _foreign(data: Path, scratch: Path) -> Iterator[tuple[str, str, str]]:
+def _foreign(data: Path) -> Iterator[tuple[str, str, str]]:
     dice = random.Random(97)
     claims = [claim for claim, _ in scifact.read_claims(data / "scifact" / "claims_train.csv")]
     for claim in dice.sample(claims, FOREIGN):
@@ -161,7 +224,9 @@ def main() -> None:
 
 
 def _is_for_fitting(each: Asked) -> bool:
-    return each.kind == "foreign fit" or (each.kind in ("whole", "taken out") and each.half == 0)
+    if each.kind.startswith(("foreign", "samples")):
+        return each.kind == "foreign fit"
+    return each.half == 0
 
 
 def _examples(data: Path, cache: Path | None) -> list[Asked]:
@@ -177,7 +242,7 @@ def _examples(data: Path, cache: Path | None) -> list[Asked]:
 def report(model: Model, least: float, examples: Sequence[Asked]) -> None:
     """Print what is left out at a threshold, and the risk of what is answered at others."""
     sure = [
-        1.0 if each.by_lookup else model.probability(each.features) if each.features else 0.0
+        1.0 if each.by_name else model.probability(each.features) if each.features else 0.0
         for each in examples
     ]
     left_out = [p < least for p in sure]
@@ -187,7 +252,7 @@ def report(model: Model, least: float, examples: Sequence[Asked]) -> None:
         sys.stdout.write(f"  {kind:14} {100 * np.mean(own):5.1f} %  of {len(own)}\n")
     asked_here = [(p, e) for p, e in zip(sure, examples, strict=True) if "foreign" not in e.kind]
     asked_here.sort(key=lambda pair: -pair[0])
-    sys.stdout.write("risk of what is answered (Part 97, half with and half without an answer):\n")
+    sys.stdout.write("risk of what is answered (half with and half without an answer):\n")
     for share in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
         first = asked_here[: max(1, round(share * len(asked_here)))]
         risk = 1 - np.mean([each.is_right for _, each in first])
@@ -198,9 +263,8 @@ def report(model: Model, least: float, examples: Sequence[Asked]) -> None:
 
 def samples(least: float) -> None:
     """Print how the samples' questions are answered or left out."""
-    folder = ROOT / "samples"
-    files = [(file, file.name) for file in sorted(folder.iterdir()) if file.suffix != ".jsonl"]
-    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    files = [(file, file.name) for file in sorted(SAMPLES.iterdir()) if file.suffix != ".jsonl"]
+    lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     wrongly, right_reason, count, kept = 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         make_index(files, Path(scratch) / "index", [Settings()])

@@ -192,17 +192,17 @@ class Asker:
             return Found(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
         quotes = self._lookup.quotes(question, passages, sources)
-        if quotes:
+        if quotes and self._lookup.is_named(passages):
             context = replace(context, sources=tuple(sources))
             return Found(question, passages, context, quotes, 1.0, None)
         candidates = self._extractor.candidates(question, passages, context.sources)
-        known = features(index, question, passages, candidates)
+        known = features(candidates)
         confidence = MODEL.probability(known)
         least = settings.least_confidence
         if confidence < least or not candidates:
             abstention = unsure(index, confidence, least, passages, candidates)
             return Found(question, passages, context, (), confidence, abstention, known)
-        quotes = self._extractor.quotes(candidates, settings.quotes, sources)
+        quotes = quotes or self._extractor.quotes(candidates, settings.quotes, sources)
         context = replace(context, sources=tuple(sources))
         return Found(question, passages, context, quotes, confidence, None, known)
 

@@ -47,6 +47,10 @@ class Lookup:
         self._index = index
         self._quoter = quoter
 
+    def is_named(self, passages: Sequence[Passage]) -> bool:
+        """Return whether the first hit is there because the question names it."""
+        return bool(passages) and "place" in passages[0].hit.features
+
     def quotes(
         self, question: str, passages: Sequence[Passage], sources: list[Source]
     ) -> list[Quote]:
@@ -55,7 +59,7 @@ class Lookup:
         if not passages or passages[0].chunk.id not in by_chunk:
             return []
         place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
-        if "place" not in passages[0].hit.features:
+        if not self.is_named(passages):
             return self._by_number(question, passages, by_chunk)
         wanted = self.wanted(question)
         if not wanted:

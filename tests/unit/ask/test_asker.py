@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from pincite.ask.events import (
     TokenEvent,
 )
 from pincite.core.answer_settings import AnswerSettings
+from pincite.core.settings import Settings
 from pincite.core.types import Filters
+from pincite.evaluate.indexes import make_index as make_with_vectors
 
 OLD = """\
 # Harbour Code, 2021 Edition
@@ -156,11 +159,20 @@ def test_a_question_that_goes_on_is_searched_with_the_one_before(index: Index) -
     assert events[0].plain()["searched"].startswith("Which copper cable")
 
 
-def test_low_confidence_is_said_before_anything_is_quoted(index: Index) -> None:
-    found = answer(index, "How long may a boat be at night?", least_confidence=1.0)
-    assert found.abstention is not None
-    assert found.abstention.reason in ("not_in_corpus", "low_confidence")
-    assert found.abstention.nearest
+def test_low_confidence_is_said_before_anything_is_quoted(tmp_path: Path) -> None:
+    """With vectors, a question about something else is left out; one that is answered is not."""
+    file = tmp_path / "code-2024.md"
+    file.write_text(NEW)
+    make_with_vectors([(file, file.name)], tmp_path / "index", [Settings()])
+    with Index.open(tmp_path / "index") as index:
+        sure = Asker(index).answer("How far apart shall rods be?")
+        assert sure.abstention is None and sure.confidence > 0.3
+        strange = Asker(index).answer("Which protein inhibits growth of tumour cells in mice?")
+        assert strange.abstention is not None
+        assert strange.abstention.reason == "not_in_corpus"
+        assert strange.abstention.nearest and not strange.citations
+        always = Asker(index, AnswerSettings(least_confidence=0.0))
+        assert always.answer("Which protein inhibits growth of tumour cells?").abstention is None
 
 
 # With a language model.
@@ -260,8 +272,6 @@ def test_the_prompt_has_the_sources_and_the_question_last(index: Index, model: A
 
 
 def test_settings_of_an_index_are_used(make_index: Make) -> None:
-    from pincite.core.settings import Settings
-
     settings = replace(Settings(), answer=AnswerSettings(k=1, companions=0))
     index = make_index({"code-2024.md": NEW}, settings)
     assert len(Asker(index).answer("berth boat cable horn").sources) == 1
