@@ -69,5 +69,7 @@ def test_a_service_that_is_not_there_is_told_and_quotations_come(pincite: Run, i
     assert told.code == 0
     assert "2.4 m apart" in told.out
     assert "quoted without a language model" in told.err
-    raised = pincite("ask", "how far apart are earth rods", "-i", index, *llm, "--set", "answer.on_error=raise")
+    raised = pincite(
+        "ask", "how far apart are earth rods", "-i", index, *llm, "--set", "answer.on_error=raise"
+    )
     assert raised.code == 5

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pincite.ask.extract import Candidate
 
 FEATURES = ("near",)
-ALL_WORDS = 0.999  # of the question, by weight: sums of floats are not exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,10 @@ class Model:
 def features(candidates: Sequence[Candidate]) -> dict[str, float]:
     """Return what is known of what was found; nothing if no meanings were compared.
 
-    near: cosine of the question and the unit that is nearest to it. Key words alone are near to
-    little, but a unit that has all of them is what was asked for.
+    near: cosine of the question and the unit that is nearest to it.
     """
     near = max((each.meaning for each in candidates), default=0.0)
-    if not near or any(each.share >= ALL_WORDS for each in candidates):
-        return {}
-    return {"near": near}
+    return {"near": near} if near else {}
 
 
 MODEL = Model({"near": 8.25}, -5.49)

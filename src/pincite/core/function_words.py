@@ -24,6 +24,8 @@ _WORDS = {
     "english": """
         what which who whom whose when where why how many much did do does is are was were
         the of in a an to for and as on by at from with that this it its be been or has have had
+        i me my myself you your yourself he him his himself she her herself itself we us our they
+        them their themselves
     """,
     "french": """
         que quel quelle quels quelles qui quoi quand où comment combien est sont était étaient
