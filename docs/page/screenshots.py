@@ -6,6 +6,7 @@ They show the samples, and one of them printed as a PDF by the browser, so that 
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ import uvicorn
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, sync_playwright
 
+from pincite.api import Index
 from pincite.serve.app import create_app
 from pincite.update import find_files, ingest_files
 from pincite.vectorise import embed_index
@@ -37,7 +39,12 @@ SHOTS = {
         ".change",
     ),
     "why": (f"/why?{RODS}&b=lexical", ".side"),
+    "judge": (f"/judge?{RODS}&by=anna", "[data-key]"),
+    "measure": ("/measure", "table"),
+    "corpus": ("/corpus?doc=electrical-code-2024.md&at={at}", "svg"),
 }
+# What two people say of the first three hits: keys of the buttons.
+JUDGED = {"anna": "33n", "ben": "332"}
 CSS = "body{font:11pt/1.4 serif;margin:2cm} table{border-collapse:collapse} td,th{border:1px solid}"
 
 
@@ -51,10 +58,15 @@ def main(wanted: list[str]) -> None:
         index = Path(scratch) / "index"
         list(ingest_files(find_files([files]), index))
         list(embed_index(index))
+        measure(index)
         serve(index)
+        judge(browser)
+        with Index.open(index) as opened:
+            (table,) = opened.show("Table 310.16", "electrical-code-2024.md")
+        at = f"{table.span.start}-{table.span.end}"
         for name in wanted or SHOTS:
-            take(browser, name, "light")
-            take(browser, name, "dark")
+            take(browser, name, "light", at)
+            take(browser, name, "dark", at)
         browser.close()
 
 
@@ -67,6 +79,23 @@ def print_manual(browser: Browser, file: Path) -> None:
     page.close()
 
 
+def measure(index: Path) -> None:
+    pipelines = ["--pipeline", "hybrid", "--pipeline", "lexical"]
+    questions = str(SAMPLES / "questions.jsonl")
+    command = [sys.executable, "-m", "pincite", "eval", questions, "--index", str(index)]
+    subprocess.run([*command, *pipelines], check=True, stdout=subprocess.DEVNULL)
+
+
+def judge(browser: Browser) -> None:
+    for who, keys in JUDGED.items():
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{PORT}/judge?{RODS}&by={who}", wait_until="networkidle")
+        for number, key in enumerate(keys):
+            page.locator(f'[data-key="{key}"]').nth(number).click()
+            page.wait_for_load_state("networkidle")
+        page.close()
+
+
 def serve(index: Path) -> None:
     server = uvicorn.Server(uvicorn.Config(create_app(index), port=PORT, log_level="error"))
     threading.Thread(target=server.run, daemon=True).start()
@@ -74,8 +103,9 @@ def serve(index: Path) -> None:
         time.sleep(0.05)
 
 
-def take(browser: Browser, name: str, theme: Literal["light", "dark"]) -> None:
+def take(browser: Browser, name: str, theme: Literal["light", "dark"], at: str) -> None:
     address, there = SHOTS[name]
+    address = address.replace("{at}", at)
     context = browser.new_context(
         viewport=SIZE, color_scheme="dark" if theme == "dark" else "light"
     )
