@@ -14,6 +14,7 @@ import pincite
 ROOT = Path(pincite.__file__).parent
 # Upper lines may import lower ones; names on one line never import each other.
 LAYERS = [
+    {"__main__"},
     {"cli"},
     {"adapters", "client", "serve"},
     {"mcp"},
