@@ -20,7 +20,8 @@ from pincite.train.network import MATCH, OWN, Network
 
 PROMISED = 0.9
 CHECKPOINT, EVERY = "checkpoint.npz", 100
-LOOKED_AT = 800  # held-out groups that the calibration is fitted to and judged by, half each
+LOOKED_AT = 1000  # held-out groups that the calibration is fitted to and judged by
+HALVES = 100  # ways to fit to one half and judge by the other: few pairs are above a threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A calibration, and how it does on groups that it was not fitted to."""
+    """A calibration, and how such a one does on groups that it was not fitted to."""
 
     calibration: Calibration
     error: float
@@ -146,18 +147,43 @@ class Calibrated:
 
 
 def calibrated(held_out: Sequence[Group], logits: Any) -> Calibrated:
-    """Return a calibration fitted to half of the groups and judged by the other half.
+    """Return a calibration fitted to all groups, and what one of half of them does on the others.
 
     ``logits`` scores texts for a question, as the served model does: that one is calibrated.
     """
-    judged: list[list[tuple[float, bool]]] = [[], []]
-    for number, group in enumerate(held_out[:LOOKED_AT]):
-        scores = logits(group.query, list(group.texts))
-        judged[number % 2] += [(score, place == 0) for place, score in enumerate(scores)]
-    (own, own_right), (others, right) = (list(zip(*half, strict=True)) for half in judged)
-    calibration = fitted(own, own_right)
-    said = [calibration.probability(score) for score in others]
-    bound = threshold_for([calibration.probability(x) for x in own], own_right, PROMISED)
-    above = [is_right for p, is_right in zip(said, right, strict=True) if p >= bound]
-    precision = sum(above) / len(above) if above else 0.0
-    return Calibrated(calibration, calibration_error(said, right), bound, precision)
+    looked_at = held_out[:LOOKED_AT]
+    scored = [list(logits(group.query, list(group.texts))) for group in looked_at]
+    halves = [_half(scored, np.random.default_rng(seed)) for seed in range(HALVES)]
+    errors, thresholds, shares = zip(*halves, strict=True)
+    found = [share for share in shares if share is not None]
+    return Calibrated(
+        fitted(*_pairs(scored)),
+        float(np.mean(errors)),
+        float(np.mean(thresholds)),
+        float(np.mean(found)) if found else 0.0,
+    )
+
+
+def _half(
+    scored: Sequence[Sequence[float]], dice: np.random.Generator
+) -> tuple[float, float, float | None]:
+    """Return what a calibration of half of the groups does on the other half.
+
+    Its error, the threshold that promises, and the share that is right above it, if any are.
+    """
+    order = dice.permutation(len(scored))
+    own, others = np.array_split(order, 2)
+    logits, is_right = _pairs([scored[i] for i in own])
+    calibration = fitted(logits, is_right)
+    bound = threshold_for([calibration.probability(x) for x in logits], is_right, PROMISED)
+    logits, is_right = _pairs([scored[i] for i in others])
+    said = [calibration.probability(x) for x in logits]
+    above = [right for p, right in zip(said, is_right, strict=True) if p >= bound]
+    precision = sum(above) / len(above) if above else None
+    return calibration_error(said, is_right), bound, precision
+
+
+def _pairs(scored: Sequence[Sequence[float]]) -> tuple[list[float], list[bool]]:
+    """Return all scores, and which of them are of the first text of a group: the right one."""
+    pairs = [(score, place == 0) for each in scored for place, score in enumerate(each)]
+    return [score for score, _ in pairs], [is_right for _, is_right in pairs]
