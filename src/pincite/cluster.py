@@ -155,17 +155,14 @@ class Cluster:
         """
         name = f"{function.__module__}:{function.__qualname__}"
         waiting: deque[tuple[Piece[Kept], Any]] = deque()
-        try:
-            for piece in work:
-                waiting.append((piece, self._start(name, piece)))
-                while waiting and (waiting[0][1] is None or self._is_full(waiting)):
-                    yield self._first(waiting)
-            while waiting:
+        for piece in work:
+            waiting.append((piece, self._start(name, piece)))
+            while waiting and (waiting[0][1] is None or self._is_full(waiting)):
                 yield self._first(waiting)
-        finally:
-            for _, task in waiting:
-                if task is not None:
-                    self._ray.cancel(task, force=True)
+        while waiting:
+            yield self._first(waiting)
+        # Given up halfway, the few pieces under way end by themselves or with the connection:
+        # to cancel a task that is just finishing makes Ray 2.60 abort the whole program.
 
     def cpus(self) -> int:
         """Return how many processors the cluster has by now."""
@@ -185,9 +182,8 @@ class Cluster:
         return held >= BYTES_UNDER_WAY or len(waiting) >= PIECES_PER_CPU * max(1, self.cpus())
 
     def _first(self, waiting: deque[tuple[Piece[Kept], Any]]) -> Done[Kept]:
-        piece, task = waiting[0]
+        piece, task = waiting.popleft()
         result, node = (None, "") if task is None else self._result(task)
-        waiting.popleft()  # only now: what is still waiting is cancelled if this is interrupted
         return Done(piece.kept, result, node)
 
     def _result(self, task: Any) -> tuple[Any, str]:

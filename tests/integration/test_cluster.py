@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from pincite import cluster as clusters
 from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, Piece, connected
 from pincite.core.errors import ClusterError, ConfigError, MissingExtra, SourceError
 from pincite.core.settings import ClusterSettings, LimitSettings, Settings
+from pincite.embed import encoding
 from pincite.update import find_files, ingest_files
+from pincite.vectorise import embed_index
 
 HERE = Path(__file__).parent
 LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
@@ -212,6 +215,48 @@ def test_files_that_kill_their_nodes_are_rejected_and_the_others_read(
         "added",
     ]
     assert "every node that tried to read it was lost" in found["bad.md"].reason
+
+
+@pytest.mark.parametrize("with_tokens", [False, True])
+def test_vectors_are_the_same_to_the_byte(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_tokens: bool
+) -> None:
+    """In several batches, some texts of which are the same."""
+    monkeypatch.setattr("pincite.vectorise.BATCH", 16)
+    files = write_documents(tmp_path / "docs")
+    base = Settings()
+    here = replace(base, learn=replace(base.learn, tokens=with_tokens))
+    steps = []
+    for name, settings in (("here", here), ("there", replace(here, cluster=LOCAL))):
+        monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / f"cache-{name}"))
+        list(ingest_files(files, tmp_path / name, here))
+        steps.append(list(embed_index(tmp_path / name, settings)))
+    assert len(steps[0]) > 4 and steps[0] == steps[1]
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_what_nodes_encoded_is_kept_by_the_parent(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    files = write_documents(tmp_path / "docs")
+    settings = replace(Settings(), cluster=LOCAL)
+    for name in ("first", "second"):
+        list(ingest_files(files, tmp_path / name, Settings()))
+    assert list(embed_index(tmp_path / "first", settings))
+    monkeypatch.setattr(encoding, "encode_texts", cluster_work.breaks)  # nobody is asked any more
+    assert list(embed_index(tmp_path / "second", settings))
+    assert contents(tmp_path / "second") == contents(tmp_path / "first")
+
+
+def test_a_node_without_the_encoder_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    settings = json.dumps(asdict(replace(Settings().embedding, model=str(tmp_path / "model"))))
+    pieces = [Piece(None, (settings, "model@1", ["some words"], False))]
+    with pytest.raises(ClusterError, match="a node lacks the encoder"):
+        list(cluster.spread(encoding.encode_texts, pieces))
+    pieces = [Piece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))]
+    with pytest.raises(ClusterError, match=r"a node has the encoder .* parent other@1"):
+        list(cluster.spread(encoding.encode_texts, pieces))
 
 
 def test_without_a_cluster_ray_is_not_imported(tmp_path: Path) -> None:
