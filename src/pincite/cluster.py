@@ -142,7 +142,10 @@ class Cluster:
         self._counted = (-COUNT_SECONDS, 0)
 
     def put(self, value: Any) -> Any:
-        """Return what stands for a value in the arguments of many pieces: it is sent but once."""
+        """Return what stands for a value in the arguments of many pieces: it is sent but once.
+
+        As an argument of its own it comes out as the value, inside of another it is ``fetched``.
+        """
         return self._ray.put(value)
 
     def spread(
@@ -254,6 +257,11 @@ def _task() -> Callable[..., tuple[str, str, Any]]:
         return node, trouble, None if trouble else here.named(name)(*arguments)
 
     return run
+
+
+def fetched(reference: Any) -> Any:
+    """On a node: return the value that ``Cluster.put`` gave this for."""
+    return require("ray", extra="ray").get(reference)
 
 
 def named(name: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Functions that nodes run in tests; nodes import this module by its name."""
+"""A small cluster for tests, and functions that its nodes run: they import them from here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import signal
 import time
 from pathlib import Path
 
+from pincite.api import Index
 from pincite.core.errors import SourceError
+from pincite.core.settings import ClusterSettings
+from pincite.evaluate.node_index import SentIndex, received
 from pincite.ingest.readers import read_files
+
+LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
 
 
 def noted(folder: str, number: int) -> int:
@@ -61,3 +66,10 @@ def dies_of_bad_files(
     if any(doc_id.startswith("bad") for doc_id, _, _ in files):
         os.kill(os.getpid(), signal.SIGKILL)
     return read_files(settings_text, own_profile, files)
+
+
+def received_and_read(index: SentIndex, query: str) -> tuple[str, list[str]]:
+    """Search an index that was sent; the second time it is there."""
+    found = received(index)
+    assert received(index) == found
+    return str(found), Index.open(found).search_ranking(query, 5).ids

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,31 +14,15 @@ from typing import Any
 
 import cluster_work
 import pytest
+from cluster_work import LOCAL
 
 from pincite import cluster as clusters
 from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, Piece, connected
 from pincite.core.errors import ClusterError, ConfigError, MissingExtra, SourceError
-from pincite.core.settings import ClusterSettings, LimitSettings, Settings
+from pincite.core.settings import LimitSettings, Settings
 from pincite.embed import encoding
 from pincite.update import find_files, ingest_files
 from pincite.vectorise import embed_index
-
-HERE = Path(__file__).parent
-LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """One Ray of this machine for all tests here; whoever connects again gets the same."""
-    pytest.importorskip("ray", reason="needs the extra ray")
-    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", path)  # nodes find the functions of tests there
-        patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())
-        with connected(LOCAL) as found:
-            assert found is not None
-            yield found
-
 
 Spread = Callable[..., list[Any]]
 

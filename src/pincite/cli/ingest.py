@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,9 +50,11 @@ def ingest(
 ) -> None:
     """Read documents into the index; only what is new or changed costs time."""
     from pincite import update
+    from pincite.cluster import connected
 
-    with told(as_json=as_json, index=index):
+    with told(as_json=as_json, index=index), ExitStack() as stack:
         settings = settings_from(config, sets)
+        stack.enter_context(connected(settings.cluster))  # once, for all that follows
         files = update.find_files(paths)
         counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
         seen = _signature(files)
