@@ -29,6 +29,7 @@ LAYERS = [
     {"retrieve"},
     {"embed", "index", "ingest"},
     {"store"},
+    {"cluster"},
     {"core"},
 ]
 FILES = sorted(path for path in ROOT.rglob("*.py"))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import ClusterError, SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.enrichment.profile_choice import profile_fingerprint
 from pincite.ingest.load import find_files, read_bytes
-from pincite.ingest.pool import Pool, Task
+from pincite.ingest.pool import Task
+from pincite.ingest.readers import open_readers
 from pincite.store.manifest import current
 
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
@@ -30,6 +31,7 @@ class Outcome:
     bytes: int = 0
     reason: str = ""
     hint: str = ""
+    node: str = field(default="", compare=False)  # that read it, if it was one of a cluster
 
 
 def ingest_files(
@@ -54,18 +56,18 @@ def ingest_files(
     settings = settings or Settings()
     profile = profile_fingerprint(settings.ingest.profile)
     writer = IndexBuilder(Path(folder), settings, rebuild=rebuild, profile=profile)
-    with writer as builder, Pool(settings) as pool:
+    with writer as builder, open_readers(settings) as readers:
         seen: set[str] = set()
         plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
         try:
-            for planned, loaded in pool.parse(plan):
+            for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
                     yield planned
                 elif isinstance(loaded, Loaded):
                     yield _put(builder, planned, loaded)
                 elif loaded is not None:
-                    yield _rejected(planned.doc_id, loaded)
-        except (KeyboardInterrupt, GeneratorExit):
+                    yield replace(_rejected(planned.doc_id, loaded), node=planned.node)
+        except (KeyboardInterrupt, GeneratorExit, ClusterError):
             if not rebuild:
                 builder.flush()  # what was finished is kept
             raise
@@ -115,7 +117,7 @@ def _put(builder: IndexBuilder, task: Task, loaded: Loaded) -> Outcome:
     status: Status = "added" if builder.meta(task.doc_id) is None else "changed"
     builder.put(loaded)
     searched = sum(chunk.searched for chunk in loaded.chunks)
-    return Outcome(task.doc_id, status, searched, task.size)
+    return Outcome(task.doc_id, status, searched, task.size, node=task.node)
 
 
 def _rejected(doc_id: str, error: SourceError) -> Outcome:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pincite.cluster import connected
 from pincite.core.settings import Settings
-from pincite.core.types import Chunk
 from pincite.embed.cache import VectorCache, cache_folder
 from pincite.embed.encoders import open_encoder
-from pincite.embed.models import Array, spec_of
+from pincite.embed.encoding import Encoding
+from pincite.embed.models import Array, Encoder, spec_of
 from pincite.embed.windows import windows_of
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
@@ -62,43 +64,44 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
         dimension = encoder.spec.dimension
         for old in known.values():
             check_dimension(old, dimension, spec.id)
-        cache = VectorCache(encoder, cache_folder() if settings.embedding.cache else None)
+        home = cache_folder() if settings.embedding.cache else None
         done = without = 0
-        for (part, vectors), rows in zip(work, missing, strict=True):
-            if not len(rows):
-                continue
-            found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
-            tokens: list[Tokens] = []
-            for numbers, chunks in _chunks(snapshot, part, rows):
-                windows = [windows_of(chunk, encoder) for chunk in chunks]
-                encoded, codes = _encoded(cache, windows, with_tokens)
-                tokens += codes
-                found_rows.append(np.repeat(numbers, [len(texts) for texts in windows]))
-                found.append(encoded)
-                done += len(chunks)
-                without += len(chunks) - len(np.unique(found_rows[-1][encoded.any(axis=1)]))
-                yield Progress(done, total, without)
-            if not any(encoded.any() for encoded in found):
-                continue
-            if vectors is not None:
-                found_rows.append(vectors.rows)
-                found.append(vectors.exact)
-                tokens += [vectors.tokens] if vectors.tokens is not None else []
-            whole = following(tokens) if with_tokens else None
-            arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
-            _put(folder, part.entry.name, spec.id, arrays)
-        cache.close()
+        with (
+            closing(VectorCache(encoder, home)) as cache,
+            connected(settings.cluster) as cluster,
+        ):
+            encoding: Encoding[_Batch] = Encoding(
+                cache, settings.embedding, cluster, with_tokens=with_tokens
+            )
+            for (part, vectors), rows in zip(work, missing, strict=True):
+                if not len(rows):
+                    continue
+                found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
+                tokens: list[Tokens] = []
+                for batch, encoded, codes in encoding.of(_batches(snapshot, part, rows, encoder)):
+                    tokens += [joined(codes)] if codes else []
+                    found_rows.append(batch.rows)
+                    found.append(encoded)
+                    done += batch.chunks
+                    without += batch.chunks - len(np.unique(batch.rows[encoded.any(axis=1)]))
+                    yield Progress(done, total, without)
+                if not any(encoded.any() for encoded in found):
+                    continue
+                if vectors is not None:
+                    found_rows.append(vectors.rows)
+                    found.append(vectors.exact)
+                    tokens += [vectors.tokens] if vectors.tokens is not None else []
+                whole = following(tokens) if with_tokens else None
+                arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
+                _put(folder, part.entry.name, spec.id, arrays)
 
 
-def _encoded(
-    cache: VectorCache, windows: Sequence[Sequence[str]], with_tokens: bool
-) -> tuple[Array, list[Tokens]]:
-    """Return the vectors of chunks' windows, and if asked for the codes of their tokens."""
-    texts = [text for each in windows for text in each]
-    if not with_tokens:
-        return cache.encode(texts), []
-    vectors, codes = cache.encode_with_tokens(texts)
-    return vectors, [joined(codes)] if codes else []
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some chunks of a segment."""
+
+    chunks: int
+    rows: Array  # of every window
 
 
 def _missing_rows(part: Segment, vectors: Vectors | None) -> Array:
@@ -109,11 +112,16 @@ def _missing_rows(part: Segment, vectors: Vectors | None) -> Array:
     return np.flatnonzero(wanted)
 
 
-def _chunks(snapshot: Snapshot, part: Segment, rows: Array) -> Iterator[tuple[Array, list[Chunk]]]:
+def _batches(
+    snapshot: Snapshot, part: Segment, rows: Array, encoder: Encoder
+) -> Iterator[tuple[_Batch, list[str]]]:
+    """Yield the windows of chunks, so many chunks at a time."""
     for at in range(0, len(rows), BATCH):
         some = rows[at : at + BATCH]
         ids = [chunk_id.decode() for chunk_id in part.arrays["ids"][some].tolist()]
-        yield some, snapshot.get(ids)
+        windows = [windows_of(chunk, encoder) for chunk in snapshot.get(ids)]
+        own = np.repeat(some, [len(texts) for texts in windows])
+        yield _Batch(len(some), own), [text for each in windows for text in each]
 
 
 def _put(folder: Path, segment: str, model: str, arrays: dict[str, Array]) -> None:

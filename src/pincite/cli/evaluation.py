@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pincite.evaluate.judgements.questions import QuestionSet
     from pincite.evaluate.measures import Measure
     from pincite.evaluate.runs import Run
+
+    Asker = Callable[..., Iterable[tuple[Any, Any]]]
 
 PipelineOption = Annotated[
     list[str] | None,
@@ -93,7 +96,8 @@ def evaluate(
                 indexes = _open(index, pipelines, without or [], stack)
                 asked = _question_sets(questions or [], synthetic, next(iter(indexes.values())))
                 deep = max(depth, k, *(each.depth or 1 for each in measures))
-                made = [_run(each, indexes, measures, k, deep) for each in asked]
+                asker = _asker(pipelines, without or [], indexes, stack)
+                made = [_run(each, indexes, asker, measures, k, deep) for each in asked]
             _save(made, runs or index / "runs")
         old = load_run(baseline) if baseline is not None else None
         shown = [summarise(each, measures) for each in made]
@@ -157,15 +161,40 @@ def _question_sets(files: list[Path], synthetic: bool, index: Index) -> list[Que
     return [each for each in sets if each.questions]
 
 
+def _asker(
+    pipelines: dict[str, Any], without: list[str], indexes: dict[str, Index], stack: ExitStack
+) -> Asker:
+    """Return what asks questions: here, or on the nodes of the cluster that the settings name."""
+    from functools import partial
+
+    from pincite.cluster import connected
+    from pincite.evaluate.harness import ask
+
+    first = next(iter(pipelines.values()))
+    cluster = stack.enter_context(connected(first.cluster))
+    if cluster is None:
+        return partial(ask, list(indexes.values()))
+    from pincite.evaluate.spreading import Recipe, ask_on
+
+    recipes = [Recipe(settings) for settings in pipelines.values()]
+    recipes += [Recipe(first, stage) for stage in dict.fromkeys(without)]
+    return partial(ask_on, cluster, next(iter(indexes.values())).snapshot, recipes)
+
+
 def _run(
-    questions: QuestionSet, indexes: dict[str, Index], measures: list[Measure], k: int, depth: int
+    questions: QuestionSet,
+    indexes: dict[str, Index],
+    asker: Asker,
+    measures: list[Measure],
+    k: int,
+    depth: int,
 ) -> Run:
     from rich.progress import track
 
-    from pincite.evaluate.harness import Asking, ask, clock
+    from pincite.evaluate.harness import Asking, clock
     from pincite.evaluate.runs import Part, Run
 
-    stream = ask(list(indexes.values()), questions.questions, Asking(depth, k, measures))
+    stream = asker(questions.questions, Asking(depth, k, measures))
     total = len(questions.questions)
     bar = track(stream, f"asking {questions.name}", total, console=err, transient=True)
     rows = list(bar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,9 +50,11 @@ def ingest(
 ) -> None:
     """Read documents into the index; only what is new or changed costs time."""
     from pincite import update
+    from pincite.cluster import connected
 
-    with told(as_json=as_json, index=index):
+    with told(as_json=as_json, index=index), ExitStack() as stack:
         settings = settings_from(config, sets)
+        stack.enter_context(connected(settings.cluster))  # once, for all that follows
         files = update.find_files(paths)
         counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
         seen = _signature(files)
@@ -106,6 +108,10 @@ def _once(
         chunks = sum(outcome.chunks for outcome in outcomes)
         words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
         vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
+        nodes = Counter(outcome.node for outcome in outcomes if outcome.node)
+        if nodes:
+            read = ", ".join(f"{count} files by {node}" for node, count in sorted(nodes.items()))
+            err.print(read, markup=False, soft_wrap=True)
         summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {index}"
         out.print(summary, markup=False, soft_wrap=True)
         _tell_gaps(index, [o.document for o in outcomes if o.status in ("added", "changed")])
@@ -185,9 +191,14 @@ def _with_progress(outcomes: Iterator[Outcome], files: list[tuple[Path, str]]) -
     ) as progress:
         task = progress.add_task("reading", total=len(files), rate="")
         start = last = time.perf_counter()
+        nodes: set[str] = set()
         for done, outcome in enumerate(outcomes, 1):
             now = time.perf_counter()
-            progress.update(task, advance=1, rate=f"{done / max(now - start, 1e-9):,.0f} files/s")
+            nodes |= {outcome.node} - {""}
+            rate = f"{done / max(now - start, 1e-9):,.0f} files/s"
+            if nodes:
+                rate += f" by {len(nodes)} nodes"
+            progress.update(task, advance=1, rate=rate)
             progress.refresh()  # by hand: a thread that does it would make starting readers slow
             if not err.is_terminal and now - last > 5:
                 last = now

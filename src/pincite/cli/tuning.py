@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +67,8 @@ def tune(
     as_json: JsonOption = False,
 ) -> None:
     """Choose settings by nested cross-validation; Ctrl-C is safe, the same command goes on."""
-    with told(as_json=as_json):
+    with told(as_json=as_json), ExitStack() as stack:
+        from pincite.cluster import connected
         from pincite.evaluate.harness import clock
         from pincite.evaluate.judgements.files import load
         from pincite.evaluate.measures import parse
@@ -85,7 +87,9 @@ def tune(
             apart(asked.questions, kept_apart.questions)
         _make(folder, restart=restart)
         tell = _silent if as_json else _tell
-        opened = Sources(sources, folder, settings_from(config, sets), tell)
+        settings = settings_from(config, sets)
+        stack.enter_context(connected(settings.cluster))  # once, for all that follows
+        opened = Sources(sources, folder, settings, tell)
         try:
             with State(state_file(folder), about(asked, opened, wish)) as state, _Bar() as bar:
                 session = run(opened, asked, wish, state, bar)

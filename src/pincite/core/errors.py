@@ -7,7 +7,8 @@
     │   ├── StaleIndex       built with other settings           4 / 409
     │   └── IndexBusy        another process is writing          4 / 423
     ├── ModelError           a model does not fit                5 / 500
-    └── MissingExtra         an optional part is not installed   6 / 501
+    ├── MissingExtra         an optional part is not installed   6 / 501
+    └── ClusterError         other machines do not do their part 7 / 503
 
 The numbers are the command line's exit code and the service's HTTP status. A message says what
 happened and with which value; the hint says what to do about it. Mistakes of the programmer stay
@@ -79,3 +80,10 @@ class MissingExtra(PinciteError):
 
     exit_code = 6
     http_status = 501
+
+
+class ClusterError(PinciteError):
+    """The cluster cannot be reached, has no nodes left, or a node does not fit."""
+
+    exit_code = 7
+    http_status = 503

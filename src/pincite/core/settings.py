@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pincite.core.answer_settings import AnswerSettings as AnswerSettings
+from pincite.core.cluster_settings import ClusterSettings as ClusterSettings
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from pincite.core.errors import ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
@@ -121,6 +122,7 @@ class Settings:
     answer: AnswerSettings = field(default_factory=AnswerSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
     @property
     def late_weight(self) -> float:
@@ -144,8 +146,10 @@ class Settings:
         return merged(cls(), known, origin=origin)
 
     def fingerprint(self) -> str:
-        """Return a short hash of all settings, for reports and model files."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        """Return a short hash of all settings that can change a result, for reports and models."""
+        values = asdict(self)
+        del values["cluster"]  # the same comes out wherever it is worked out
+        text = json.dumps(values, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -167,6 +171,7 @@ _MOST = {
     "rerank.pool": 10_000,
     "rerank.workers": 256,
     "rerank.retries": 20,
+    "cluster.retries": 100,
 }
 
 

@@ -43,6 +43,34 @@ class _Entry:
         return self.vector.tobytes() + (b"" if self.codes is None else self.codes.tobytes())
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Texts by their keys: what is known of them, and those that are to be computed."""
+
+    keys: list[bytes]
+    known: dict[bytes, _Entry]
+    new: list[bytes]  # keys
+    texts: list[str]  # of the new ones
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What an encoder made of texts, ready to be kept: plain arrays, row by row."""
+
+    vectors: Array
+    codes: list[Array] | None
+
+    @classmethod
+    def nothing(cls) -> Computed:
+        return cls(np.zeros((0, 0), np.float16), None)
+
+    def entries(self) -> list[_Entry]:
+        codes = self.codes
+        return [
+            _Entry(vector, codes[row] if codes else None) for row, vector in enumerate(self.vectors)
+        ]
+
+
 class VectorCache:
     """An encoder's vectors in one SQLite file; without a folder, or a usable file, it forgets."""
 
@@ -78,30 +106,29 @@ class VectorCache:
         return self._encoded(texts, with_tokens=True)
 
     def _encoded(self, texts: Sequence[str], *, with_tokens: bool) -> tuple[Array, list[Array]]:
+        asked = self.asked(texts, with_tokens=with_tokens)
+        fresh = computed(self.encoder, asked.texts, with_tokens=with_tokens)
+        return self.answered(asked, fresh)
+
+    def asked(self, texts: Sequence[str], *, with_tokens: bool) -> Asked:
+        """Return what is known of texts, and which of them are to be computed."""
         keys = [_key(text) for text in texts]
         known = {
             k: v for k, v in self._read(keys).items() if v.codes is not None or not with_tokens
         }
-        new = list(dict.fromkeys(k for k in keys if k not in known))
-        if new:
-            text_of = dict(zip(keys, texts, strict=True))
-            fresh = dict(
-                zip(new, self._computed([text_of[k] for k in new], with_tokens), strict=True)
-            )
-            self._write((key, each.to_bytes()) for key, each in fresh.items() if each.vector.any())
-            known |= fresh
-        shape = (len(texts), self.encoder.spec.dimension)
-        found = [known[key] for key in keys]
+        new = dict.fromkeys(k for k in keys if k not in known)
+        text_of = dict(zip(keys, texts, strict=True))
+        return Asked(keys, known, list(new), [text_of[key] for key in new])
+
+    def answered(self, asked: Asked, fresh: Computed) -> tuple[Array, list[Array]]:
+        """Keep what was computed and return the vectors and codes of all texts asked for."""
+        entries = dict(zip(asked.new, fresh.entries(), strict=True))
+        self._write((key, each.to_bytes()) for key, each in entries.items() if each.vector.any())
+        known = asked.known | entries
+        shape = (len(asked.keys), self.encoder.spec.dimension)
+        found = [known[key] for key in asked.keys]
         vectors = np.stack([e.vector for e in found]) if found else np.zeros(shape, np.float16)
         return vectors, [each.codes for each in found if each.codes is not None]
-
-    def _computed(self, texts: Sequence[str], with_tokens: bool) -> list[_Entry]:
-        if with_tokens:
-            vectors, codes = cast(TokenEncoder, self.encoder).encode_with_tokens(texts)
-        else:
-            vectors, codes = self.encoder.encode(texts), None
-        exact = checked(vectors).astype(np.float16)
-        return [_Entry(exact[row], codes[row] if codes else None) for row in range(len(exact))]
 
     def _read(self, keys: Sequence[bytes]) -> dict[bytes, _Entry]:
         found: dict[bytes, _Entry] = {}
@@ -129,8 +156,9 @@ class VectorCache:
             return None
         return _Entry(vector, np.frombuffer(value[size:], dtype=np.uint8).reshape(-1, width))
 
-    def _write(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        if self._database is None:
+    def _write(self, new: Iterable[tuple[bytes, bytes]]) -> None:
+        rows = list(new)
+        if self._database is None or not rows:
             return
         try:
             self._database.execute("BEGIN")
@@ -138,6 +166,17 @@ class VectorCache:
             self._database.execute("COMMIT")
         except sqlite3.Error:  # a full disk, or another process for too long
             self.close()
+
+
+def computed(encoder: Encoder, texts: Sequence[str], *, with_tokens: bool) -> Computed:
+    """Return the vectors of texts, and if asked for the codes of their tokens."""
+    if not texts:
+        return Computed.nothing()
+    if with_tokens:
+        vectors, codes = cast(TokenEncoder, encoder).encode_with_tokens(texts)
+    else:
+        vectors, codes = encoder.encode(texts), None
+    return Computed(checked(vectors).astype(np.float16), codes)
 
 
 def checked(vectors: Array) -> Array:

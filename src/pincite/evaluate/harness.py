@@ -68,21 +68,37 @@ def ask(
     indexes: Sequence[Index], questions: Sequence[Question], how: Asking
 ) -> Iterator[tuple[Asked, list[Answer]]]:
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
-    corpus = Corpus(indexes[0].snapshot)
-    neighbours = Neighbours(indexes[0].snapshot)
-    words = WordMeasures(how.measures, corpus, indexes[0].settings.embedding)
-    golds = [corpus.gold(question) for question in questions]
-    group_of = _grouping(golds)
-    for gold in golds:
-        evidence = _evidence(gold, corpus)
-        asked = _asked(gold, group_of(gold), evidence, corpus)
-        near = _near(gold, neighbours)
+    harness = Harness(indexes, questions, how)
+    for at in range(len(questions)):
+        yield harness.row(at)
+
+
+class Harness:
+    """Pipelines and questions, ready to be asked in any order."""
+
+    def __init__(
+        self, indexes: Sequence[Index], questions: Sequence[Question], how: Asking
+    ) -> None:
+        self.indexes = indexes
+        self.how = how
+        self.corpus = Corpus(indexes[0].snapshot)
+        self.neighbours = Neighbours(indexes[0].snapshot)
+        self.words = WordMeasures(how.measures, self.corpus, indexes[0].settings.embedding)
+        self.golds = [self.corpus.gold(question) for question in questions]
+        self._group_of = _grouping(self.golds)
+
+    def row(self, at: int) -> tuple[Asked, list[Answer]]:
+        """Return a question with the answer of each pipeline."""
+        gold = self.golds[at]
+        evidence = _evidence(gold, self.corpus)
+        asked = _asked(gold, self._group_of(gold), evidence, self.corpus)
+        near = _near(gold, self.neighbours)
         answers = []
-        for index in indexes:
-            answer, chunks = _answer(index, gold, near, how, asked)
-            taken = words.taken(gold, evidence, answer.hits, chunks)
+        for index in self.indexes:
+            answer, chunks = _answer(index, gold, near, self.how, asked)
+            taken = self.words.taken(gold, evidence, answer.hits, chunks)
             answers.append(replace(answer, taken=taken))
-        yield asked, answers
+        return asked, answers
 
 
 def _grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:

@@ -42,6 +42,7 @@ class Task:
     data: bytes
     source: str
     size: int
+    node: str = ""  # that parsed it, if it was one of a cluster
 
 
 Result = Loaded | SourceError
@@ -66,6 +67,11 @@ class Pool:
 
     def parse(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, Result | None]]:
         """Yield each task with what came of it, in order; what is no task passes through."""
+        for item, answer in self.answers(items):
+            yield item, None if answer is None else from_json(answer)
+
+    def answers(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, bytes | None]]:
+        """Yield the same as ``parse`` with each result as it came from the child, in JSON."""
         waiting: deque[_Waiting] = deque()
         try:
             for item in items:
@@ -89,11 +95,11 @@ class Pool:
         child.send(item)
         return _Waiting(replace(item, data=b""), child)
 
-    def _first(self, waiting: deque[_Waiting]) -> tuple[Any, Result | None]:
+    def _first(self, waiting: deque[_Waiting]) -> tuple[Any, bytes | None]:
         while not waiting[0].is_done:
             self._collect(waiting)
         done = waiting.popleft()
-        return done.item, done.result
+        return done.item, done.answer
 
     def _collect(self, waiting: deque[_Waiting]) -> None:
         """Wait until a child answers, dies or runs out of time, and keep what it said."""
@@ -108,7 +114,8 @@ class Pool:
             elif time.monotonic() >= each.started + limit:
                 child.stop()
                 reason = f"{each.item.doc_id} took longer than {limit:g} s to read"
-                each.finish(SourceError(reason, hint="split it, or raise limits.max_seconds"))
+                hint = "split it, or raise limits.max_seconds"
+                each.finish(to_json(SourceError(reason, hint=hint)))
             if each.is_done and child.is_alive:
                 self._idle.append(child)
 
@@ -120,14 +127,14 @@ class _Waiting:
         self.item = item
         self.child = child
         self.started = time.monotonic()
-        self.result: Result | None = None
+        self.answer: bytes | None = None
 
     @property
     def is_done(self) -> bool:
         return self.child is None
 
-    def finish(self, result: Result) -> None:
-        self.result = result
+    def finish(self, answer: bytes) -> None:
+        self.answer = answer
         self.child = None
 
 
@@ -154,17 +161,20 @@ class _Child:
         self.pipe.send_bytes(json.dumps([task.doc_id, task.source]).encode())
         self.pipe.send_bytes(task.data)
 
-    def receive(self, task: Task) -> Result:
+    def receive(self, task: Task) -> bytes:
         """Return the child's answer; a child that died gives the reason."""
         try:
-            return from_json(self.pipe.recv_bytes())
+            answer: bytes = self.pipe.recv_bytes()
+            return answer
         except (EOFError, OSError):
             self.stop()
             code = self._process.exitcode or 0
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            return SourceError(
-                f"{task.doc_id} made its reader fail ({name})",
-                hint="the file may be damaged or hostile; leave it out or convert it",
+            return to_json(
+                SourceError(
+                    f"{task.doc_id} made its reader fail ({name})",
+                    hint="the file may be damaged or hostile; leave it out or convert it",
+                )
             )
 
     def stop(self) -> None:

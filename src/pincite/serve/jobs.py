@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pincite.core.errors import IndexBusy, PinciteError, SourceError, StoreError
-from pincite.core.settings import Settings
+from pincite.core.settings import ClusterSettings, Settings
 from pincite.serve.collections import Collection
 from pincite.store.files import delete, write_durably
 from pincite.store.manifest import current
@@ -78,7 +78,8 @@ class Jobs:
 
     def __init__(self, collection: Collection, settings: Settings) -> None:
         self.collection = collection
-        self.settings = settings
+        # One file is read here: asking other machines would take longer than reading it.
+        self.settings = replace(settings, cluster=ClusterSettings())
         self.folder = collection.folder / JOBS
         self.uploads = collection.folder / UPLOADS
 

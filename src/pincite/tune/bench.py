@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pincite.core.settings import Settings
-from pincite.evaluate.grades import tabulated
 from pincite.evaluate.measures import Measure
 from pincite.index.postings import Array
-from pincite.tune.ground import Ground
+from pincite.tune.ground import Ground, gains, values_of
 from pincite.tune.groups import Folds
 from pincite.tune.learned import LearnedTrials
 from pincite.tune.space import Trial
+from pincite.tune.spreading import Gains, Nodes
 from pincite.tune.state import RememberedPairs, State
 from pincite.tune.watching import Watcher
 
@@ -43,8 +43,10 @@ class Bench:
         state: State,
         scorer: RememberedPairs | None = None,
         watcher: Watcher | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         self.asking = asking
+        self.nodes = nodes
         self.state = state
         self.scorer = scorer
         self.watcher = watcher
@@ -82,23 +84,31 @@ class Bench:
         for ground, some in by_ground.values():
             if self.watcher:
                 self.watcher.begin(len(some), self.questions)
-            plans = {each.key: ground.plan(each.settings, self.asking.depth) for each in some}
             missing = {each.key: self._missing(each) for each in some}
-            for at in range(self.questions):
-                wanted = [key for key in plans if missing[key][at]]
-                ids = [ground.ranking(at, plans[key]).ids for key in wanted]
-                for key, value in zip(wanted, self._values(ground, at, ids), strict=True):
+            for at, keys, values in self._gained(ground, some, missing):
+                for key, value in zip(keys, values, strict=True):
                     self._gains[key][at] = value
-                self._keep([(key, at, float(self._gains[key][at])) for key in wanted])
+                self._keep([(key, at, float(self._gains[key][at])) for key in keys])
                 if self.watcher:
                     self.watcher.asked(len(some))
-            ground.forget()
+
+    def _gained(
+        self, ground: Ground, trials: Sequence[Trial], missing: Mapping[str, Array]
+    ) -> Iterator[Gains]:
+        """Yield each question with what it brings under the trials that lack it."""
+        if self.nodes is not None:
+            yield from self.nodes.gains(ground, trials, missing, self.scorer)
+            return
+        depth, measure = self.asking.depth, self.asking.measure
+        plans = {each.key: ground.plan(each.settings, depth) for each in trials}
+        for at in range(self.questions):
+            wanted = [key for key in plans if missing[key][at]]
+            yield at, wanted, gains(ground, at, [plans[key] for key in wanted], measure)
+        ground.forget()
 
     def _values(self, ground: Ground, at: int, rankings: Sequence[Sequence[str]]) -> Array:
         """Return what rankings of one question bring."""
-        if not rankings:
-            return np.zeros(0)
-        return self.asking.measure.of(tabulated([ground.line(at, ids) for ids in rankings]))
+        return values_of(ground, at, rankings, self.asking.measure)
 
     def _keep(self, rows: Sequence[tuple[str, int, float]]) -> None:
         self.state.add_gains(rows)

@@ -19,9 +19,10 @@ from pincite.core.late_settings import LATE, LateSettings
 from pincite.core.settings import RerankSettings, Settings
 from pincite.core.stages import PairScorer, Reranker, Retriever
 from pincite.core.types import Filters, Query, Ranking
-from pincite.evaluate.grades import Line
+from pincite.evaluate.grades import Line, tabulated
 from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.evaluate.judgements.questions import Question
+from pincite.evaluate.measures import Measure
 from pincite.index.audiences import audience_of
 from pincite.index.opened import OpenIndex
 from pincite.index.postings import Array
@@ -180,6 +181,21 @@ class Ground:
     def forget(self) -> None:
         """Drop pipelines and what is remembered: the next trials are others."""
         self._parts, self._memory, self._asked = {}, {}, -1
+
+
+def gains(ground: Ground, at: int, plans: Sequence[Plan], measure: Measure) -> Array:
+    """Return what a question brings under some plans."""
+    rankings = [ground.ranking(at, plan).ids for plan in plans]
+    return values_of(ground, at, rankings, measure)
+
+
+def values_of(
+    ground: Ground, at: int, rankings: Sequence[Sequence[str]], measure: Measure
+) -> Array:
+    """Return what rankings of one question bring."""
+    if not rankings:
+        return np.zeros(0)
+    return measure.of(tabulated([ground.line(at, ids) for ids in rankings]))
 
 
 def _strict(settings: Settings) -> Settings:

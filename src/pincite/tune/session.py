@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pincite.cluster import Cluster, connected
 from pincite.core.errors import ConfigError, MissingExtra, SourceError
 from pincite.core.extras import require
 from pincite.core.settings import Settings
@@ -28,6 +29,7 @@ from pincite.tune.space import (
     Trial,
     undoings,
 )
+from pincite.tune.spreading import Nodes
 from pincite.tune.state import RememberedPairs, State
 from pincite.tune.watching import Watcher
 
@@ -108,13 +110,26 @@ def run(
     sources: Sources, questions: QuestionSet, wish: Wish, state: State, watcher: Watcher | None
 ) -> Session:
     """Tune: everything that was worked out before comes from the state."""
+    with connected(sources.settings.cluster) as cluster:
+        return _run(sources, questions, wish, state, watcher, cluster)
+
+
+def _run(
+    sources: Sources,
+    questions: QuestionSet,
+    wish: Wish,
+    state: State,
+    watcher: Watcher | None,
+    cluster: Cluster | None,
+) -> Session:
     asked = check(questions, wish)
     base = sources.settings
     scorer = _scorer(base, state)
     ground = sources.ground(base, asked, scorer)
     folds = folded(ground.golds, ground.corpus, wish.folds)
     asking = Asking(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
-    bench = Bench(asking, state, scorer, watcher)
+    nodes = Nodes(cluster, base, wish.measure, asking.depth) if cluster is not None else None
+    bench = Bench(asking, state, scorer, watcher, nodes)
     examples = sum(gold.is_evaluable for gold in ground.golds)
     axes, untried = _axes(sources, wish, ground, examples)
     fixed = _fixed(base, axes, wish)

@@ -1,0 +1,309 @@
+"""Long work on several machines: one function over many pieces, as tasks of Ray.
+
+Ray schedules, moves bytes between nodes and repeats what was lost; here is only what Pincite adds:
+a bounded number of pieces under way, results in the order of the pieces, and one clear error when
+a node does not fit. Functions are named, not sent: nodes have the same Pincite as the parent.
+Ray is imported only when the settings name a cluster.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pincite.core.cluster_settings import ClusterSettings
+from pincite.core.errors import ClusterError, ConfigError, PinciteError
+from pincite.core.extras import require
+
+# Enough that no processor waits for the parent, few enough that little is lost or held.
+PIECES_PER_CPU = 4
+BYTES_UNDER_WAY = 64_000_000
+# Nodes come and go: how often they are counted, and how long none may be there.
+COUNT_SECONDS = 2.0
+PATIENCE_SECONDS = 30.0
+CONNECT_SECONDS = 5.0
+# What a result depends on, besides Pincite's own code.
+LIBRARIES = (
+    "google-re2",
+    "lxml",
+    "markdown-it-py",
+    "numpy",
+    "onnxruntime",
+    "pypdfium2",
+    "PyStemmer",
+    "rapidfuzz",
+    "rapidocr",
+    "selectolax",
+    "tokenizers",
+)
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece(Generic[Kept]):
+    """Some work: what it is known by, and what the function gets; without arguments, nothing."""
+
+    kept: Kept
+    arguments: tuple[Any, ...] | None
+    size: int = 0  # bytes that are held meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[Kept]):
+    """A piece that is done: what it is known by, what came out, and the node that did it."""
+
+    kept: Kept
+    result: Any
+    node: str = ""
+
+
+class Lost:
+    """Takes the place of a result whose nodes were lost once too often."""
+
+
+LOST = Lost()
+
+
+@contextmanager
+def connected(settings: ClusterSettings) -> Iterator[Cluster | None]:
+    """Give the cluster that the settings name; None without one. A connection is made once."""
+    if not settings.address:
+        yield None
+        return
+    if settings.address == "local":
+        # What is started here is for this machine alone, and tells nobody.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    ray = require("ray", extra="ray")
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        _connect(ray, settings)
+    try:
+        yield Cluster(ray, settings)
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Raise an error at once for what Ray itself would wait for in vain, for minutes."""
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        raise ConfigError(
+            f"cluster.address = {address!r} is no address",
+            hint='one of "auto", "local", "host:6379", "ray://host:10001"',
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(
+            f"no Ray cluster at cluster.address = {address!r}: {error}", hint=_START
+        ) from error
+
+
+def _connect(ray: Any, settings: ClusterSettings) -> None:
+    _check_reachable(settings.address)
+    more: dict[str, Any] = {}
+    if settings.address == "local":
+        size = settings.object_store_mb * 1_000_000
+        more = {"include_dashboard": False, "object_store_memory": size}
+    try:
+        ray.init(settings.address, logging_level=logging.ERROR, log_to_driver=False, **more)
+    except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ClusterError(
+            f"no Ray cluster at cluster.address = {settings.address!r}: {reason}", hint=_START
+        ) from error
+
+
+class Cluster:
+    """A connection to Ray."""
+
+    def __init__(self, ray: Any, settings: ClusterSettings) -> None:
+        self._ray = ray
+        self._settings = settings
+        # A task that fails by an error of its own would fail again; a lost one need not.
+        self._task = ray.remote(_task()).options(max_retries=settings.retries)
+        self._counted = (-COUNT_SECONDS, 0)
+
+    def put(self, value: Any) -> Any:
+        """Return what stands for a value in the arguments of many pieces: it is sent but once.
+
+        As an argument of its own it comes out as the value, inside of another it is ``fetched``.
+        """
+        return self._ray.put(value)
+
+    def spread(
+        self, function: Callable[..., Any], work: Iterable[Piece[Kept]]
+    ) -> Iterator[Done[Kept]]:
+        """Yield each piece with what the function returns for it on some node, in order.
+
+        Pieces are asked for only as fast as they are done. One that was lost with its node more
+        often than ``cluster.retries`` gives LOST.
+        """
+        name = f"{function.__module__}:{function.__qualname__}"
+        waiting: deque[tuple[Piece[Kept], Any]] = deque()
+        for piece in work:
+            waiting.append((piece, self._start(name, piece)))
+            while waiting and (waiting[0][1] is None or self._is_full(waiting)):
+                yield self._first(waiting)
+        while waiting:
+            yield self._first(waiting)
+        # Given up halfway, the few pieces under way end by themselves or with the connection:
+        # to cancel a task that is just finishing makes Ray 2.60 abort the whole program.
+
+    def cpus(self) -> int:
+        """Return how many processors the cluster has by now."""
+        when, count = self._counted
+        if time.monotonic() - when >= COUNT_SECONDS:
+            count = int(self._ray.cluster_resources().get("CPU", 0))
+            self._counted = time.monotonic(), count
+        return count
+
+    def _start(self, name: str, piece: Piece[Kept]) -> Any:
+        return (
+            None if piece.arguments is None else self._task.remote(name, facts(), *piece.arguments)
+        )
+
+    def _is_full(self, waiting: deque[tuple[Piece[Kept], Any]]) -> bool:
+        held = sum(piece.size for piece, _ in waiting)
+        return held >= BYTES_UNDER_WAY or len(waiting) >= PIECES_PER_CPU * max(1, self.cpus())
+
+    def _first(self, waiting: deque[tuple[Piece[Kept], Any]]) -> Done[Kept]:
+        piece, task = waiting.popleft()
+        result, node = (None, "") if task is None else self._result(task)
+        return Done(piece.kept, result, node)
+
+    def _result(self, task: Any) -> tuple[Any, str]:
+        errors = self._ray.exceptions
+        lost = (
+            errors.WorkerCrashedError,
+            errors.NodeDiedError,
+            errors.ObjectLostError,
+            errors.OutOfMemoryError,
+        )
+        while True:
+            try:
+                node, trouble, result = self._ray.get(task, timeout=PATIENCE_SECONDS)
+            except errors.GetTimeoutError:
+                self._check_nodes()
+                continue
+            except errors.RayTaskError as error:
+                raise _own_error(error) from error
+            except lost:
+                return LOST, ""
+            except errors.RayError as error:
+                raise ClusterError(
+                    f"the cluster failed: {str(error).strip().partition(chr(10))[0]}",
+                    hint="the same command goes on where it was; see the logs of Ray",
+                ) from error
+            if trouble:
+                raise ClusterError(f"the node {node} {trouble}", hint=_SAME)
+            return result, node
+
+    def _check_nodes(self) -> None:
+        """Raise ClusterError if there is nobody left to wait for."""
+        if not self.cpus():
+            raise ClusterError(
+                f"the cluster has had no node with a processor for {PATIENCE_SECONDS:g} s",
+                hint="start nodes (ray start --address=HEAD); the same command goes on",
+            )
+
+
+_START = "start one (ray start --head), or leave cluster.address empty"
+_SAME = "install the same Pincite with the same extras on all nodes, e.g. from one container image"
+
+
+def _own_error(error: Any) -> PinciteError:
+    """Return what went wrong inside a task."""
+    if isinstance(error.cause, PinciteError):
+        return error.cause
+    return ClusterError(
+        f"a task failed on its node: {type(error.cause).__name__}: {error.cause}",
+        hint="this is a mistake in Pincite; please report it",
+    )
+
+
+def _task() -> Callable[..., tuple[str, str, Any]]:
+    """Return what a node runs; being inside a function, it is sent whole and needs no Pincite."""
+
+    def run(name: str, needed: dict[str, str], *arguments: Any) -> tuple[str, str, Any]:
+        import importlib
+        import platform
+
+        import ray
+
+        node = f"{platform.node()}/{ray.get_runtime_context().get_node_id()[:6]}"
+        try:
+            here = importlib.import_module("pincite.cluster")
+        except ImportError as error:
+            return node, f"cannot use Pincite: {error}", None
+        trouble = here.trouble(needed)
+        return node, trouble, None if trouble else here.named(name)(*arguments)
+
+    return run
+
+
+def fetched(reference: Any) -> Any:
+    """On a node: return the value that ``Cluster.put`` gave this for."""
+    return require("ray", extra="ray").get(reference)
+
+
+def named(name: str) -> Callable[..., Any]:
+    """Return a function by its module and name.
+
+    >>> named("posixpath:basename")("a/b")
+    'b'
+    """
+    module, _, attribute = name.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), attribute)
+    return function
+
+
+def trouble(needed: dict[str, str]) -> str:
+    """Return why results of this machine would be others than the parent's; "" if they are not.
+
+    >>> trouble(facts())
+    ''
+    """
+    for name, wanted in needed.items():
+        own = facts().get(name, "")
+        if own != wanted:
+            return f"has {name} {own or '(none)'} and the parent {wanted or '(none)'}"
+    return ""
+
+
+@cache
+def facts() -> dict[str, str]:
+    """Return the versions of what results depend on; Pincite's with a hash of its code."""
+    package = import_module("pincite")
+    home = Path(str(package.__file__)).parent
+    code = sha256()
+    for file in sorted(home.rglob("*")):
+        if file.suffix in (".py", ".toml"):
+            code.update(file.relative_to(home).as_posix().encode() + b"\0" + file.read_bytes())
+    return {"Pincite": f"{package.__version__} ({code.hexdigest()[:8]})"} | {
+        name: _version(name) for name in LIBRARIES
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,96 @@
+"""An index on its way to the nodes of a cluster, which need no common disk.
+
+The files of one generation are put into Ray's object store once. A node that sees the very same
+generation at the parent's path (the same machine, a common disk) takes it from there; any other
+writes a copy of its own, once for all its processes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pincite.cluster import Cluster, fetched
+from pincite.core.errors import ClusterError
+from pincite.embed.cache import cache_folder
+from pincite.store.snapshot import Snapshot
+
+POINTER = "CURRENT"
+# A copy that nobody opened for so long is in nobody's way any more.
+KEPT_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SentIndex:
+    """One generation of an index: where the parent has it, and its files for the others."""
+
+    path: str
+    pointer: str
+    files: Mapping[str, Any]  # by name, what stands for the bytes
+
+    @property
+    def name(self) -> str:
+        """The same for the same generation, wherever it is."""
+        return sha256(self.pointer.encode()).hexdigest()[:16]
+
+
+def sent(cluster: Cluster, snapshot: Snapshot) -> SentIndex:
+    """Put the files of a generation where nodes can fetch them."""
+    folder, manifest = snapshot.folder, snapshot.manifest
+    pointer = (folder / POINTER).read_text(encoding="ascii")
+    if int(pointer.split()[0]) != manifest.generation:
+        raise ClusterError(
+            f"{folder} was written to meanwhile", hint="ask again when nobody writes to it"
+        )
+    parts = [f"segments/{entry.name}" for entry in manifest.segments]
+    parts += [f"vectors/{entry.name}" for entry in manifest.vectors]
+    names = [f"generations/{manifest.generation:06d}.json"]
+    for part in parts:
+        names += [f"{part}/{file.name}" for file in sorted((folder / part).iterdir())]
+    files = {name: cluster.put((folder / name).read_bytes()) for name in names}
+    return SentIndex(str(folder.resolve()), pointer, files)
+
+
+def received(index: SentIndex) -> Path:
+    """On a node: return a folder with that generation."""
+    with suppress(OSError):
+        if (Path(index.path) / POINTER).read_text(encoding="ascii") == index.pointer:
+            return Path(index.path)
+    home = cache_folder() / "node-indexes"
+    folder = home / index.name
+    if not folder.exists():
+        _forget_old(home)
+        _write(index, folder)
+    os.utime(folder)
+    return folder
+
+
+def _write(index: SentIndex, folder: Path) -> None:
+    """Write a copy aside and rename it: of two processes that do so at once, one is first."""
+    aside = folder.with_name(f"{folder.name}.tmp-{os.getpid()}")
+    for name, reference in index.files.items():
+        file = aside / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(fetched(reference))
+    (aside / POINTER).write_text(index.pointer, encoding="ascii")
+    try:
+        aside.rename(folder)
+    except OSError:
+        shutil.rmtree(aside)
+        if not folder.exists():
+            raise
+
+
+def _forget_old(home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    for old in home.iterdir():
+        with suppress(OSError):
+            if time.time() - old.stat().st_mtime > KEPT_SECONDS:
+                shutil.rmtree(old)

@@ -1,0 +1,78 @@
+"""Questions asked on the nodes of a cluster: some questions of all pipelines at a time.
+
+What comes out is what :func:`pincite.evaluate.harness.ask` yields, but for the times, which are
+those of the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from pincite.api import Index
+from pincite.cluster import LOST, Cluster, Piece
+from pincite.core.errors import ClusterError
+from pincite.core.settings import Settings
+from pincite.evaluate.harness import Asking, Harness, without
+from pincite.evaluate.judgements.questions import Question
+from pincite.evaluate.node_index import SentIndex, received, sent
+from pincite.evaluate.runs import Answer, Asked
+from pincite.index.opened import OpenIndex
+from pincite.store.snapshot import Snapshot
+
+# Some seconds of work for one processor.
+QUESTIONS_AT_ONCE = 8
+
+Row = tuple[Asked, list[Answer]]
+_KNOWN: dict[str, Harness] = {}  # on a node: the one that was asked last
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A pipeline: its settings, and the stage that it lacks."""
+
+    settings: Settings
+    without: str = ""
+
+    def made(self, opened: OpenIndex) -> Index:
+        if self.without:
+            return without(opened, self.settings, self.without)
+        return Index(opened, self.settings)
+
+
+def ask_on(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    recipes: Sequence[Recipe],
+    questions: Sequence[Question],
+    how: Asking,
+) -> Iterator[Row]:
+    """Yield every question with the answer of each pipeline, in order."""
+    index = sent(cluster, snapshot)
+    whole = cluster.put((index, list(recipes), list(questions), how))
+    name = sha256(repr((index.name, recipes, questions, how)).encode()).hexdigest()[:16]
+    numbers = range(len(questions))
+    groups = (numbers[at : at + QUESTIONS_AT_ONCE] for at in numbers[::QUESTIONS_AT_ONCE])
+    pieces = (Piece(group, (name, whole, list(group))) for group in groups)
+    for done in cluster.spread(ask_some, pieces):
+        if done.result is LOST:
+            raise ClusterError(
+                "questions could not be asked: every node that tried was lost",
+                hint="look at the nodes' memory",
+            )
+        yield from done.result
+
+
+def ask_some(
+    name: str,
+    whole: tuple[SentIndex, Sequence[Recipe], Sequence[Question], Asking],
+    rows: Sequence[int],
+) -> list[Row]:
+    """On a node: ask some of the questions."""
+    if name not in _KNOWN:
+        index, recipes, questions, how = whole
+        opened = OpenIndex.open(received(index))
+        _KNOWN.clear()
+        _KNOWN[name] = Harness([each.made(opened) for each in recipes], questions, how)
+    return [_KNOWN[name].row(at) for at in rows]
