@@ -19,7 +19,7 @@ LAYERS = [
     {"adapters", "client", "serve"},
     {"mcp"},
     {"exam", "train", "tune"},
-    {"agent", "evaluate", "replay"},
+    {"agent", "evaluate", "replay", "testing"},
     {"ask"},
     {"api", "audit", "editions", "exchange", "update", "vectorise"},
     {"explain"},

@@ -27,6 +27,7 @@ from pincite.core.rerank_settings import RerankSettings as RerankSettings
 from pincite.core.search_settings import RoutingSettings as RoutingSettings
 from pincite.core.search_settings import SearchSettings as SearchSettings
 from pincite.core.serve_settings import ServeSettings as ServeSettings
+from pincite.core.store_settings import StoreSettings as StoreSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class Settings:
     answer: AnswerSettings = field(default_factory=AnswerSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
 
     @property
     def late_weight(self) -> float:
