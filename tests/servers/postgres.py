@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,6 @@ class Postgres:
                 stdout=log,
                 stderr=log,
                 cwd="/",
-                start_new_session=True,
                 **self._as,
             )
         waited_until = time.monotonic() + START_SECONDS
@@ -86,9 +86,17 @@ class Postgres:
     def kill(self) -> None:
         """Kill the server and all of its processes at once, as a power cut would."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Send a signal to the server and to its processes, which are no group of their own."""
+        assert self._process is not None
+        parent = self._process.pid
+        for pid in (parent, *_children(parent)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def stop(self) -> None:
         """Stop it at once; nothing is kept waiting."""
@@ -102,12 +110,10 @@ class Postgres:
 
     def freeze(self) -> None:
         """Let it hang: connections stay open and nobody answers."""
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGCONT)
+        self._signal(signal.SIGCONT)
 
     def admin(self, sql: str, database: str = "postgres") -> None:
         """Run one statement as the owner of everything."""
@@ -117,10 +123,14 @@ class Postgres:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(sql.encode())
 
-    def database(self, name: str) -> str:
-        """Return the URL of a new, empty database."""
-        self.admin(f'CREATE DATABASE "{name}"')
-        return self.url.rpartition("/")[0] + "/" + name
+    def size(self) -> int:
+        """Return the bytes of the database."""
+        import psycopg
+
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute("SELECT pg_database_size('pincite')").fetchone()
+        assert row is not None
+        return int(row[0])
 
     def _answers(self) -> bool:
         import psycopg
@@ -153,6 +163,17 @@ class Postgres:
         if libraries.is_dir():  # the programs look for them beside their package
             shutil.copytree(libraries, self.home.parent / libraries.name, dirs_exist_ok=True)
         return copy / "bin"
+
+
+def _children(parent: int) -> list[int]:
+    """Return the processes that a process started."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = status.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                found.append(int(status.parent.name))
+    return found
 
 
 def _programs() -> Path:

@@ -36,6 +36,7 @@ from pincite.store.location import Location, open_writer
 from pincite.store.manifest import SegmentEntry
 from pincite.store.segment import Segment
 from pincite.store.segment_files import Entry
+from pincite.store.vectors import Vectors
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
 SEGMENT_TERMS = 4_000_000
@@ -136,6 +137,17 @@ class IndexBuilder:
         if self._writer.is_changed:
             self._writer.commit()
             self._merge()
+
+    def copy(self, part: Segment, vectors: Sequence[Vectors]) -> tuple[Segment, list[Vectors]]:
+        """Add a segment of another index as it is, visible at once, and return what is here now."""
+        added = self._writer.add(part.entries(), self._merged_arrays([part]))
+        live = part.live_rows()
+        for each in vectors:
+            self._writer.add_vectors(added.name, each.entry.model, merged_vectors([(each, live)]))
+        self._writer.commit()
+        base = self._writer.base
+        mine = next(each for each in base.segments if each.entry.name == added.name)
+        return mine, [each for each in base.vectors if each.entry.segment == added.name]
 
     def _write(self) -> None:
         if not self._waiting:

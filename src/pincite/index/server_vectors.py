@@ -36,13 +36,18 @@ class ServerVectorIndex(VectorIndex):
         if not left:
             return found
         names = [name for name in numbers if name not in allowed or len(allowed[name])]
-        near = self.engine.nearest(names, query, min(wanted, left), allowed)
-        windows: dict[int, list[tuple[int, float]]] = {}
-        for name, window, score in near:
-            windows.setdefault(numbers[name], []).append((window, score))
-        for number, some in windows.items():
-            found[number] = self._rows_of(number, some)
-        return found
+        limit = min(wanted, left)
+        # Long chunks have many windows: as many chunks as somebody may want have to be there.
+        while True:
+            windows: dict[int, list[tuple[int, float]]] = {}
+            near = self.engine.nearest(names, query, limit, allowed)
+            for name, window, score in near:
+                windows.setdefault(numbers[name], []).append((window, score))
+            best = {number: self._rows_of(number, some) for number, some in windows.items()}
+            rows = sum(len(found_rows) for found_rows, _ in best.values())
+            if 2 * rows >= wanted or len(near) < limit or limit == left:
+                return found | best
+            limit = min(4 * limit, left)
 
     def _allowed_windows(self, masks: Sequence[Array | None]) -> tuple[dict[str, Array], int]:
         """Return of each segment that is filtered which windows may be found, and how many may."""

@@ -25,6 +25,7 @@ from pincite.store.server.arrays import blobs_of
 from pincite.store.server.contract import Engine
 from pincite.store.server.segment import DIMENSION, ROW_DOCUMENTS
 from pincite.store.server.snapshot import ServerSnapshot
+from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer, check_shape
 
 # A reader has no files open in a server: what it reads is kept for so long, and then it has to
@@ -60,7 +61,7 @@ class ServerWriter(Writer):
             self._open.close()
             self.engine.close()
             raise
-        self.base = ServerSnapshot(self.engine, self.manifest)
+        self.base = _Base(self.engine, self.manifest)
         self._entries = list(self.manifest.segments)
         self._vectors = list(self.manifest.vectors)
         self._written = 0
@@ -128,9 +129,16 @@ class ServerWriter(Writer):
         self.manifest = manifest
         self._vectors = list(manifest.vectors)
         self._written = 0
-        self.base = ServerSnapshot(self.engine, manifest)
+        self.base = _Base(self.engine, manifest)
         self._sweep(self.engine.generations())
         return manifest
+
+
+class _Base(ServerSnapshot):
+    """What a writer builds on: it asks for every document, so it reads their facts at once."""
+
+    def meta(self, doc_id: str) -> dict[str, str] | None:
+        return Snapshot.meta(self, doc_id)
 
 
 def _distinct(rows: Array) -> int:
