@@ -15,7 +15,8 @@ from tests.servers.postgres import Postgres
 from pincite.api import Index
 from pincite.core.settings import Settings, StoreSettings
 from pincite.store.location import open_engine
-from pincite.store.postgres.engine import EXACT_UP_TO, PostgresEngine
+from pincite.store.postgres.engine import PostgresEngine
+from pincite.store.postgres.nearest import EXACT_UP_TO, nearest
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -72,6 +73,11 @@ def test_the_servers_own_index_finds_nearly_all(postgres: Postgres) -> None:
     with engine.lock():
         engine.put_vectors("000001-0", "m", made)
     assert np.array_equal(engine.vectors("000001-0", [5, 1, 11_999]), made[[5, 1, 11_999]])
+    model = engine._model_of("000001-0")
+    sql, values, is_indexed = nearest(model, ["000001-0"], made[0], 50, {}, exact=False)
+    assert is_indexed
+    plan = "\n".join(row[0] for row in engine._read("EXPLAIN " + sql, values, engine._indexed))
+    assert "vectors_of_1" in plan, plan
     found = 0
     allowed = np.flatnonzero(random.random(count) < 0.7)
     for query in made[:40].astype(np.float32):

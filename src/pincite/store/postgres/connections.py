@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
@@ -54,7 +54,14 @@ def patient_connection() -> Any:
 class Connections:
     """Some connections, made when they are needed and kept for the next who asks."""
 
-    def __init__(self, address: Address, seconds: float, most: int) -> None:
+    def __init__(
+        self,
+        address: Address,
+        seconds: float,
+        most: int,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = settings or {}
         self.address = address
         self.seconds = seconds
         self._class = patient_connection()
@@ -109,8 +116,9 @@ class Connections:
             settings = {
                 "search_path": f"{self.address.schema}, public",
                 "statement_timeout": f"{int(1000 * self.seconds)}",
-                "hnsw.ef_search": "200",
+                "hnsw.ef_search": "300",
                 "hnsw.iterative_scan": "relaxed_order",
+                **self._settings,
             }
             for name, value in settings.items():
                 connection.execute("SELECT set_config(%s, %s, false)", (name, value))

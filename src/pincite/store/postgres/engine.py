@@ -14,18 +14,15 @@ from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
 from pincite.store.array_files import Array
 from pincite.store.postgres.connections import Address, Connection, Connections
+from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
 from pincite.store.postgres.schema import migrate, migrations
 from pincite.store.postgres.values import halves, plain, stored, to_name, to_number, vector_rows
 from pincite.store.server.contract import TABLES, Row
 
 # Making the index of many vectors takes minutes.
 BUILD_SECONDS = 3600
-# A model with fewer vectors is compared one by one: milliseconds, and nothing is missed.
-EXACT_UP_TO = 10_000
-# A filter that leaves no more vectors than this has them compared one by one.
-FILTERED_EXACT = 20_000
-_HNSW = """CREATE INDEX IF NOT EXISTS vectors_of_{model} ON vectors
-    USING hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) WHERE model = {model}"""
+# So many new rows, and the server looks at its tables again to plan by.
+ANALYZED_ROWS = 5_000
 
 
 class PostgresEngine:
@@ -38,8 +35,16 @@ class PostgresEngine:
         self._connections = Connections(
             self._address, settings.timeout_seconds, settings.connections
         )
+        # The server takes its index of vectors for dearer than it is: here it may not sort instead.
+        self._indexed = Connections(
+            self._address,
+            settings.timeout_seconds,
+            settings.connections,
+            {"enable_sort": "off"},
+        )
         self._writing: Connection | None = None  # the session that holds the lock
-        self._models: dict[int, tuple[int, int, int]] = {}
+        self._inserted = 0
+        self._models: dict[int, Model] = {}
 
     @property
     def shown(self) -> str:
@@ -47,6 +52,7 @@ class PostgresEngine:
 
     def close(self) -> None:
         self._connections.close()
+        self._indexed.close()
 
     # Reading
 
@@ -131,28 +137,9 @@ class PostgresEngine:
     ) -> list[tuple[str, int, float]]:
         if not names:
             return []
-        model, dimension, count = self._model_of(names[0])
-        free = [to_number(name) for name in names if name not in allowed]
-        homes = np.repeat(
-            [to_number(name) for name in allowed], [len(each) for each in allowed.values()]
-        )
-        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *allowed.values()])
-        query = "[" + ",".join(f"{value:.8g}" for value in vector.tolist()) + "]"
-        # With the cast the statement fits the server's own index, without it nothing is missed.
-        is_exact = self._exact or count < EXACT_UP_TO or (not free and len(homes) <= FILTERED_EXACT)
-        column = "embedding" if is_exact else f"embedding::halfvec({dimension})"
-        where = "segment = ANY(%(free)s)"
-        if len(homes):
-            named = "(segment, number) IN (SELECT * FROM unnest(%(homes)s::bigint[], "
-            named += "%(numbers)s::int[]))"
-            where = f"({where} OR {named})" if free else named
-        sql = f"""SELECT segment, number, -({column} <#> %(query)s::halfvec({dimension})) AS near
-            FROM vectors WHERE model = {model} AND {where}
-            ORDER BY {column} <#> %(query)s::halfvec({dimension}) LIMIT {int(wanted)}"""
-        rows = self._read(
-            sql,
-            {"free": free, "homes": homes.tolist(), "numbers": numbers.tolist(), "query": query},
-        )
+        model = self._model_of(names[0])
+        sql, values, is_indexed = nearest(model, names, vector, wanted, allowed, exact=self._exact)
+        rows = self._read(sql, values, self._indexed if is_indexed else None)
         return sorted(
             ((to_name(segment), number, near) for segment, number, near in rows),
             key=lambda each: -each[2],
@@ -163,8 +150,8 @@ class PostgresEngine:
             f"{self.shown}: vectors {name} are no longer there", hint="open the index again"
         )
 
-    def _model_of(self, name: str) -> tuple[int, int, int]:
-        """Return number and dimension of the model of some vectors, and how many it has, nearly."""
+    def _model_of(self, name: str) -> Model:
+        """Return the model of some vectors."""
         segment = to_number(name)
         if segment not in self._models:
             sql = """SELECT m.number, m.dimension, (SELECT count(*) FROM
@@ -173,16 +160,15 @@ class PostgresEngine:
             rows = self._read(sql, (EXACT_UP_TO, segment))
             if not rows:
                 raise self._gone(name)
-            model, dimension, count = rows[0]
-            self._models[segment] = (model, dimension, count)
+            self._models[segment] = Model(*rows[0])
         return self._models[segment]
 
-    def _read(self, sql: str, parameters: Any) -> list[Row]:
+    def _read(self, sql: str, parameters: Any, by: Connections | None = None) -> list[Row]:
         """Return the rows of a statement; one that met a dead connection is tried once more."""
         errors = require("psycopg.errors", extra="postgres")
         for is_last in (False, True):
             try:
-                with self._connections.lend() as connection:
+                with (by or self._connections).lend() as connection:
                     cursor = connection.cursor(binary=True)
                     rows: list[Row] = cursor.execute(sql.encode(), parameters).fetchall()
                     return rows
@@ -238,6 +224,7 @@ class PostgresEngine:
                 copy.set_types(["int8", *kinds])
                 for row in rows:
                     copy.write_row((number, *map(stored, row)))
+                    self._inserted += 1
 
     def _register(self, connection: Connection, segment: int) -> None:
         connection.execute("INSERT INTO segments VALUES (%s) ON CONFLICT DO NOTHING", (segment,))
@@ -245,7 +232,8 @@ class PostgresEngine:
     def put_vectors(self, name: str, model: str, vectors: Array) -> None:
         dimension = vectors.shape[1]
         with self._written() as connection:
-            with connection.transaction():
+            # With an index of vectors in place, each new one takes some milliseconds.
+            with self._connections.patient(connection, BUILD_SECONDS):
                 self._register(connection, to_number(name))
                 connection.execute(
                     "INSERT INTO models (name, dimension) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -265,10 +253,11 @@ class PostgresEngine:
         """Let the server make its index of a model's vectors, when there are enough of them."""
         sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = %s LIMIT %s) AS few"
         row = connection.execute(sql, (model, EXACT_UP_TO)).fetchone()
-        if row is None or row[0] < EXACT_UP_TO or dimension > 4000:  # more it cannot index
+        if row is None or row[0] < EXACT_UP_TO or dimension > MOST_INDEXED:
             return
         with self._connections.patient(connection, BUILD_SECONDS):
-            connection.execute(_HNSW.format(model=model, dimension=dimension).encode())
+            connection.execute(INDEX.format(model=model, dimension=dimension).encode())
+            connection.execute("ANALYZE vectors")
 
     def switch(self, number: int, manifest: bytes) -> None:
         with self._written() as connection, connection.transaction():
@@ -280,6 +269,10 @@ class PostgresEngine:
                 "excluded.number",
                 (number,),
             )
+        if self._inserted >= ANALYZED_ROWS:
+            self._inserted = 0
+            with self._written() as connection, self._connections.patient(connection, 60):
+                connection.execute(f"ANALYZE {', '.join(TABLES)}".encode())
 
     def sweep(self, generations: Sequence[int], segments: Sequence[str]) -> None:
         kept = [to_number(name) for name in segments]
