@@ -1,6 +1,7 @@
 """Hybrid search on one collection in a folder and in PostgreSQL: the same hits, and the times.
 
     python bench/stores.py --chunks 20000
+    python bench/stores.py --part97 ../shared/data/part97
 
 Documents are made, vectors are random ones around centres: no model runs.
 """
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # times of one thread, whatever else runs
@@ -24,8 +26,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.servers.postgres import Postgres
 
+from pincite.api import Index
 from pincite.core.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
+from pincite.evaluate import part97
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.index.server_vectors import vector_index
@@ -35,6 +39,8 @@ from pincite.retrieve.hybrid import Hybrid
 from pincite.retrieve.lexical import Lexical
 from pincite.retrieve.rows import Rows
 from pincite.store.location import Location, open_writer, shape_of
+from pincite.update import ingest_files
+from pincite.vectorise import embed_index
 
 MODEL, DIMENSION, CENTRES = "made", 384, 200
 DEPTH = 100
@@ -126,11 +132,38 @@ def timed(search: Callable[[str], object], asked: list[str]) -> tuple[float, flo
     return statistics.median(took), float(np.quantile(took, 0.95)), cpu
 
 
+def part97_figures(data: Path) -> None:
+    """Print how many of Part 97's questions find what they cite, in a folder and in PostgreSQL."""
+    settings = Settings()
+    settings = replace(settings, ingest=replace(settings.ingest, split_depth=1))
+    asked = part97.read_questions(data / "questions_dev.jsonl")
+    hits = {}
+    with tempfile.TemporaryDirectory() as folder, Postgres() as server:
+        for name, location in {"folder": f"{folder}/index", "postgresql": server.url}.items():
+            list(ingest_files([(data / part97.DOCUMENT, part97.DOCUMENT)], location, settings))
+            list(embed_index(location, settings))
+            with Index.open(location, settings) as index:
+                scored = [part97._scored(index, question) for question in asked]
+                hits[name] = [index.search_ranking(q.text, 40).hits for q in asked]
+            for what in ("section", "clause"):
+                counted = [each for each in scored if getattr(each, f"has_{what}")]
+                ranks = [getattr(each, f"{what}_rank") or 1000 for each in counted]
+                shares = {k: sum(rank <= k for rank in ranks) / len(ranks) for k in part97.DEPTHS}
+                words = ", ".join(f"@{k} {share:.4f}" for k, share in shares.items())
+                print(f"{name:12} {what:8} of {len(ranks)}: {words}", flush=True)
+    same = sum(a == b for a, b in zip(*hits.values(), strict=True))
+    print(f"{same} of {len(asked)} questions have the same 40 hits, scores and features")
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--part97", type=Path, help="folder of Part 97: only its figures")
     options.add_argument("--chunks", type=int, default=20_000)
     options.add_argument("--queries", type=int, default=100)
     chosen = options.parse_args()
+    if chosen.part97 is not None:
+        part97_figures(chosen.part97)
+        return
     asked = questions(chosen.queries)
     documents = list(made_documents(chosen.chunks))
     with tempfile.TemporaryDirectory() as folder, Postgres() as server:
