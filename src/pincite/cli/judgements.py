@@ -100,7 +100,7 @@ def write(
     from pincite.ask.language_model import LanguageModel
     from pincite.evaluate.judgements.files import save, synthetic_set
     from pincite.evaluate.written_questions import chosen_places, written_questions
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
     with told(as_json=as_json, index=index):
         settings = settings_from(config, sets).answer
@@ -110,7 +110,7 @@ def write(
                 hint="--set answer.url=http://localhost:11434/v1 --set answer.model=NAME; "
                 "without one: pincite eval --synthetic",
             )
-        with Snapshot.open(index) as snapshot:
+        with open_snapshot(index) as snapshot:
             places = chosen_places(snapshot)[:count]
         writing = written_questions(places, LanguageModel(settings))
         shown = track(
