@@ -11,7 +11,7 @@ import pytest
 from tests.servers.postgres import Postgres
 
 from pincite.api import Index
-from pincite.core.errors import StoreError
+from pincite.core.errors import StaleIndex, StoreError
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_snapshot
@@ -196,3 +196,15 @@ def test_searches_go_on_while_a_server_restarts(server: Postgres) -> None:
         for thread in threads:
             thread.join(NO_HANG)
         assert seen and all(seen)
+
+
+def test_tables_of_another_version_are_told(server: Postgres) -> None:
+    url = f"{server.url}#version"
+    build(url, {"a.md": rules(1)})
+    server.admin("INSERT INTO version.migrations VALUES (99)", "pincite")
+    for work in (lambda: open_snapshot(url), lambda: build(url, {"b.md": rules(2)})):
+        with pytest.raises(StaleIndex, match="version 99"):
+            work()
+    server.admin("DELETE FROM version.migrations WHERE number = 99", "pincite")
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"]

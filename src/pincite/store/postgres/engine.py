@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import IndexBusy, StaleIndex, StoreError
+from pincite.core.errors import IndexBusy, StoreError
 from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
 from pincite.store.array_files import Array
 from pincite.store.postgres.connections import Address, Connection, Connections
 from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
-from pincite.store.postgres.schema import migrate, migrations
+from pincite.store.postgres.schema import check_version, migrate
 from pincite.store.postgres.values import halves, plain, stored, to_name, to_number, vector_rows
 from pincite.store.server.contract import TABLES, Row
 
@@ -73,12 +73,7 @@ class PostgresEngine:
         if not self._read(sql, (f"{self._address.schema}.migrations",))[0][0]:
             return []
         version = self._read("SELECT max(number) FROM migrations", ())[0][0]
-        if version != len(migrations()):
-            raise StaleIndex(
-                f"{self.shown} has tables of version {version}, this Pincite wants "
-                f"{len(migrations())}",
-                hint="write to it once with the newest Pincite, and read it with that",
-            )
+        check_version(version, self.shown)
         return read()
 
     def select(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from pincite.core.errors import StaleIndex
 from pincite.store.postgres.connections import Connection
 
 
@@ -12,6 +13,16 @@ def migrations() -> list[str]:
     folder = files("pincite.store.postgres") / "migrations"
     names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
     return [(folder / name).read_text(encoding="utf-8") for name in names]
+
+
+def check_version(version: int, where: str, *, is_writer: bool = False) -> None:
+    """Raise StaleIndex if tables are of another version; a writer brings older ones up to date."""
+    newest = len(migrations())
+    if version > newest or (version < newest and not is_writer):
+        raise StaleIndex(
+            f"{where} has tables of version {version}, this Pincite has {newest}",
+            hint="use the newest Pincite; one that writes brings older tables up to date",
+        )
 
 
 def migrate(connection: Connection, schema: str) -> None:
@@ -24,6 +35,7 @@ def migrate(connection: Connection, schema: str) -> None:
         )
     row = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
     done = row[0] if row else 0
+    check_version(done, schema, is_writer=True)
     for number, sql in enumerate(migrations(), 1):
         if number > done:
             with connection.transaction():
