@@ -90,12 +90,13 @@ class Index:
     @classmethod
     def open(
         cls,
-        folder: str | Path,
+        location: str | Path,
         settings: Settings | None = None,
         scorer: PairScorer | None = None,
     ) -> Index:
-        """Return the current generation of the index in a folder."""
-        return cls(OpenIndex.open(Path(folder)), settings or Settings(), scorer)
+        """Return the current generation of the index in a folder, or in the server of a URL."""
+        settings = settings or Settings()
+        return cls(OpenIndex.open(location, settings.store), settings, scorer)
 
     @property
     def metrics(self) -> Metrics | None:

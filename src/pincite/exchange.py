@@ -78,7 +78,7 @@ def export_index(
                 yield loaded.document.id
 
 
-def import_index(folder: Path, index: Path) -> Iterator[str]:
+def import_index(folder: Path, index: str | Path) -> Iterator[str]:
     """Build an index from plain files and yield each document's id when it is in."""
     try:
         shape = json.loads((folder / "index.json").read_text(encoding="utf-8"))

@@ -39,8 +39,8 @@ def save(file: Path, index: Index, result: Result, k: int) -> None:
         file.write_bytes(_bytes(_record(index, result, k)))
 
 
-def replay(file: Path, folder: Path) -> Replay:
-    """Run the search of a file again on the index in a folder, and compare what comes out."""
+def replay(file: Path, location: str | Path) -> Replay:
+    """Run the search of a file again on an index, and compare what comes out."""
     record = _read(file)
     try:
         asked, then, found = record["asked"], record["index"], record["found"]
@@ -49,7 +49,7 @@ def replay(file: Path, folder: Path) -> Replay:
         if not isinstance(text, str) or type(k) is not int or k < 1:
             raise ValueError("asked")
         generation, manifest, hits = then["generation"], then["manifest"], _by_chunk(found)
-        with Index.open(folder, settings) as opened:
+        with Index.open(location, settings) as opened:
             now = _record(opened, opened.search(text, k, filters), k)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _not_saved(file, error) from error

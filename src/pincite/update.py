@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from pincite.core.errors import ClusterError, SourceError
-from pincite.core.settings import Settings
+from pincite.core.settings import Settings, StoreSettings
 from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.enrichment.profile_choice import profile_fingerprint
 from pincite.ingest.load import find_files, read_bytes
 from pincite.ingest.pool import Task
 from pincite.ingest.readers import open_readers
-from pincite.store.manifest import current
+from pincite.store.location import shape_of
 
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
 
@@ -36,7 +36,7 @@ class Outcome:
 
 def ingest_files(
     files: Iterable[tuple[Path, str]],
-    folder: str | Path,
+    location: str | Path,
     settings: Settings | None = None,
     *,
     rebuild: bool = False,
@@ -49,13 +49,13 @@ def ingest_files(
 
     Args:
         files: paths with their document ids, as :func:`find_files` returns them.
-        folder: where the index is, or will be.
+        location: the folder where the index is or will be, or the URL of its server.
         rebuild: start from nothing; the old index serves until the new one is complete.
         prune: remove documents of the index that are not among the files.
     """
     settings = settings or Settings()
     profile = profile_fingerprint(settings.ingest.profile)
-    writer = IndexBuilder(Path(folder), settings, rebuild=rebuild, profile=profile)
+    writer = IndexBuilder(location, settings, rebuild=rebuild, profile=profile)
     with writer as builder, open_readers(settings) as readers:
         seen: set[str] = set()
         plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
@@ -124,12 +124,15 @@ def _rejected(doc_id: str, error: SourceError) -> Outcome:
     return Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
 
 
-def remove(folder: str | Path, documents: Iterable[str]) -> list[str]:
+def remove(
+    location: str | Path, documents: Iterable[str], store: StoreSettings | None = None
+) -> list[str]:
     """Take documents out of an index and return the ids of those that were in it."""
-    shape = current(Path(folder)).shape
+    shape = shape_of(location, store)
     settings = Settings.from_shape(shape, origin="index")
+    settings = replace(settings, store=store or settings.store)
     profile = shape.get("profile", {}).get("fingerprint", "")
-    with IndexBuilder(Path(folder), settings, profile=profile) as builder:
+    with IndexBuilder(location, settings, profile=profile) as builder:
         gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
         builder.flush()
     return gone

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pincite.cluster import connected
-from pincite.core.settings import Settings
+from pincite.core.settings import Settings, StoreSettings
 from pincite.embed.cache import VectorCache, cache_folder
 from pincite.embed.encoders import open_encoder
 from pincite.embed.encoding import Encoding
@@ -18,11 +18,10 @@ from pincite.embed.models import Array, Encoder, spec_of
 from pincite.embed.windows import windows_of
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
-from pincite.store.manifest import current
+from pincite.store.location import open_snapshot, open_writer, shape_of
 from pincite.store.segment import Segment
 from pincite.store.snapshot import Snapshot
 from pincite.store.vectors import Vectors
-from pincite.store.writer import Writer
 
 # Encoded between two reports of progress: a second or two.
 BATCH = 128
@@ -37,17 +36,17 @@ class Progress:
     without: int = 0  # chunks that have no vector after all: no words, or the encoder failed
 
 
-def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterator[Progress]:
+def embed_index(location: str | Path, settings: Settings | None = None) -> Iterator[Progress]:
     """Compute missing vectors, segment by segment, and yield the progress.
 
     The write lock is held only while a segment's vectors are put in place. What was computed when
     a crash comes is in the cache.
     """
-    folder, settings = Path(folder), settings or Settings()
+    settings = settings or Settings()
     spec = spec_of(settings.embedding)
     if spec is None:
         return
-    with Snapshot.open(folder) as snapshot:
+    with open_snapshot(location, settings.store) as snapshot:
         with_tokens = spec.has_tokens and settings.keeps_tokens
         known = {
             v.entry.segment: v
@@ -93,7 +92,7 @@ def embed_index(folder: str | Path, settings: Settings | None = None) -> Iterato
                     tokens += [vectors.tokens] if vectors.tokens is not None else []
                 whole = following(tokens) if with_tokens else None
                 arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
-                _put(folder, part.entry.name, spec.id, arrays)
+                _put(location, settings.store, part.entry.name, spec.id, arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +123,11 @@ def _batches(
         yield _Batch(len(some), own), [text for each in windows for text in each]
 
 
-def _put(folder: Path, segment: str, model: str, arrays: dict[str, Array]) -> None:
+def _put(
+    location: str | Path, store: StoreSettings, segment: str, model: str, arrays: dict[str, Array]
+) -> None:
     """Make the vectors visible, if the segment is still there."""
-    with Writer(folder, current(folder).shape) as writer:
+    with open_writer(location, shape_of(location, store), settings=store) as writer:
         if any(entry.name == segment for entry in writer.segments):
             writer.add_vectors(segment, model, arrays)
             writer.commit()

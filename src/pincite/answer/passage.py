@@ -41,6 +41,7 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     """Return the hits of a ranking with their places and snippets."""
     weights = term_weights(ranking.query.text, index)
     chunks = index.snapshot.get(ranking.ids)
+    index.snapshot.expect_below([chunk.id for chunk in chunks if chunk.kind != "piece"])
     cited: set[str] = set()
     found = []
     for rank, (hit, chunk) in enumerate(zip(ranking.hits, chunks, strict=True), 1):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -64,13 +63,13 @@ def audit(
     )
 
 
-def _report(index: Path, filters: Filters) -> Audit:
+def _report(index: str, filters: Filters) -> Audit:
     from pincite.audit import audit as run
     from pincite.index.filter_report import explain
     from pincite.index.filters import RowFilter
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
-    with Snapshot.open(index) as snapshot:
+    with open_snapshot(index) as snapshot:
         rows = RowFilter(snapshot)
         if (only := rows.documents(filters)) == frozenset():
             reason = explain(rows, filters) or "no document is left"

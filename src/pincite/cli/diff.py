@@ -28,9 +28,9 @@ def diff(
 ) -> None:
     """Compare two editions of a document: places added, removed, changed and moved."""
     from pincite.editions import diff as run
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
-    with told(as_json=as_json, index=index), Snapshot.open(index) as snapshot:
+    with told(as_json=as_json, index=index), open_snapshot(index) as snapshot:
         changes = run(snapshot, old, new)
     if as_json:
         print_json(

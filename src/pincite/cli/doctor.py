@@ -11,6 +11,7 @@ from rich.text import Text
 from pincite import __version__
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json
 from pincite.core.errors import PinciteError, StoreError
+from pincite.core.locations import is_server, shown
 
 
 def doctor(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
@@ -32,19 +33,25 @@ def doctor(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
         raise typer.Exit(StoreError.exit_code)
 
 
-def _check(index: Path, facts: dict[str, str]) -> tuple[list[str], str]:
+def _check(index: str, facts: dict[str, str]) -> tuple[list[str], str]:
     """Return what is wrong and what to do about it; fill in what is known."""
+    from pincite.store.location import open_snapshot
     from pincite.store.manifest import current, damage
 
-    facts["index"] = str(index)
-    hint = f"build it again: pincite ingest FILES --index {index} --rebuild"
+    facts["index"] = shown(index)
+    hint = f"build it again: pincite ingest FILES --index {shown(index)} --rebuild"
     try:
-        manifest = current(index)
+        if is_server(index):
+            with open_snapshot(index) as snapshot:
+                manifest = snapshot.manifest
+        else:
+            manifest = current(Path(index))
     except PinciteError as error:
-        is_there = (index / "CURRENT").exists()
+        is_there = not is_server(index) and (Path(index) / "CURRENT").exists()
         return [error.message], hint if is_there else error.hint
     facts["generation"] = str(manifest.generation)
     facts["segments"] = str(len(manifest.segments))
     live = sum(entry.documents - len(entry.dropped) for entry in manifest.segments)
     facts["documents"] = str(live)
-    return damage(index), hint
+    # A server answers for its own bytes.
+    return [] if is_server(index) else damage(Path(index)), hint

@@ -18,6 +18,7 @@ from pincite.cli.options import (
     JsonOption,
     SetOption,
     err,
+    folder_of,
     out,
     print_json,
     told,
@@ -98,7 +99,7 @@ def evaluate(
                 deep = max(depth, k, *(each.depth or 1 for each in measures))
                 asker = _asker(pipelines, without or [], indexes, stack)
                 made = [_run(each, indexes, asker, measures, k, deep) for each in asked]
-            _save(made, runs or index / "runs")
+            _save(made, runs or folder_of(index, "eval without --runs") / "runs")
         old = load_run(baseline) if baseline is not None else None
         shown = [summarise(each, measures) for each in made]
         for each, values in zip(made, shown, strict=True):
@@ -117,7 +118,7 @@ def evaluate(
 
 
 def _open(
-    folder: Path, pipelines: dict[str, Any], without: list[str], stack: ExitStack
+    index: str, pipelines: dict[str, Any], without: list[str], stack: ExitStack
 ) -> dict[str, Index]:
     """Return an index for each pipeline, and for the first one without each of the stages."""
     from pincite.api import Index
@@ -127,7 +128,7 @@ def _open(
     from pincite.index.opened import OpenIndex
 
     check_pipelines(list(pipelines.values()))
-    opened = OpenIndex.open(folder)
+    opened = OpenIndex.open(index)
     stack.callback(opened.snapshot.close)
     indexes = {name: Index(opened, settings) for name, settings in pipelines.items()}
     for name, settings in pipelines.items():

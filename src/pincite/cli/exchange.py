@@ -10,6 +10,7 @@ import typer
 
 from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, err, out, print_json, told
 from pincite.core.errors import ConfigError
+from pincite.core.locations import shown
 
 FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.")]
 
@@ -36,7 +37,7 @@ def export(
         similar = Similar(opened, model) if with_similar else None
         with opened.snapshot as snapshot:
             written = export_index(snapshot, folder, ask=records, similar=similar)
-            _report(written, "written to", folder, as_json=as_json)
+            _report(written, "written to", str(folder), as_json=as_json)
 
 
 def load(
@@ -44,20 +45,21 @@ def load(
 ) -> None:
     """Build the index again from the files that 'pincite export' wrote."""
     from pincite.exchange import import_index
+    from pincite.store.location import exists
 
     with told(as_json=as_json):
-        if (index / "CURRENT").exists():
+        if exists(index):
             raise ConfigError(
-                f"{index} has an index already", hint="import into a new folder with --index"
+                f"{shown(index)} has an index already", hint="import into a new one with --index"
             )
-        _report(import_index(folder, index), "read into", index, as_json=as_json)
+        _report(import_index(folder, index), "read into", shown(index), as_json=as_json)
 
 
-def _report(documents: Iterator[str], verb: str, where: Path, *, as_json: bool) -> None:
+def _report(documents: Iterator[str], verb: str, where: str, *, as_json: bool) -> None:
     from rich.progress import track
 
     count = sum(1 for _ in track(documents, "documents", console=err, transient=True))
     if as_json:
-        print_json({"documents": count, "folder": str(where)})
+        print_json({"documents": count, "folder": where})
     else:
         out.print(f"{count} documents {verb} {where}", markup=False, soft_wrap=True)

@@ -24,6 +24,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.core.locations import shown
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
@@ -80,7 +81,7 @@ def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
 
 def _once(
     files: list[tuple[Path, str]],
-    index: Path,
+    index: str,
     settings: Settings,
     *,
     rebuild: bool,
@@ -89,6 +90,7 @@ def _once(
 ) -> Counter[str]:
     """Bring the index up to date once, tell what happened, and return the counts."""
     from pincite import update
+    from pincite.store.location import exists
 
     start = time.perf_counter()
     outcomes = []
@@ -100,9 +102,9 @@ def _once(
             err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
     seconds = time.perf_counter() - start
     counts = Counter(str(outcome.status) for outcome in outcomes)
-    encoded = _embed(index, settings, as_json=as_json) if _exists(index) else None
+    encoded = _embed(index, settings, as_json=as_json) if exists(index, settings.store) else None
     if as_json:
-        report = {"index": str(index), "counts": counts, "seconds": seconds, "vectors": encoded}
+        report = {"index": shown(index), "counts": counts, "seconds": seconds, "vectors": encoded}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
     else:
         chunks = sum(outcome.chunks for outcome in outcomes)
@@ -112,17 +114,15 @@ def _once(
         if nodes:
             read = ", ".join(f"{count} files by {node}" for node, count in sorted(nodes.items()))
             err.print(read, markup=False, soft_wrap=True)
-        summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {index}"
+        summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {shown(index)}"
         out.print(summary, markup=False, soft_wrap=True)
-        _tell_gaps(index, [o.document for o in outcomes if o.status in ("added", "changed")])
+        _tell_gaps(
+            index, settings, [o.document for o in outcomes if o.status in ("added", "changed")]
+        )
     return counts
 
 
-def _exists(index: Path) -> bool:
-    return (index / "CURRENT").exists()
-
-
-def _embed(index: Path, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
+def _embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
     """Give new chunks their vectors, and return how many; None if all have them."""
     from rich.progress import Progress
 
@@ -149,14 +149,14 @@ def _embed(index: Path, settings: Settings, *, as_json: bool) -> dict[str, float
     return {"chunks": last.done - last.without, "without": last.without, "seconds": seconds}
 
 
-def _tell_gaps(index: Path, documents: list[str]) -> None:
+def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
     """Print one line about what the new documents lack, if they lack anything."""
     from pincite.audit import audit
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
     if not documents:
         return
-    with Snapshot.open(index) as snapshot:
+    with open_snapshot(index, settings.store) as snapshot:
         counts = audit(snapshot, documents).counts()
     if counts:
         words = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())

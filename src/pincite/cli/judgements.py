@@ -100,7 +100,7 @@ def write(
     from pincite.ask.language_model import LanguageModel
     from pincite.evaluate.judgements.files import save, synthetic_set
     from pincite.evaluate.written_questions import chosen_places, written_questions
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
     with told(as_json=as_json, index=index):
         settings = settings_from(config, sets).answer
@@ -110,7 +110,7 @@ def write(
                 hint="--set answer.url=http://localhost:11434/v1 --set answer.model=NAME; "
                 "without one: pincite eval --synthetic",
             )
-        with Snapshot.open(index) as snapshot:
+        with open_snapshot(index) as snapshot:
             places = chosen_places(snapshot)[:count]
         writing = written_questions(places, LanguageModel(settings))
         shown = track(
@@ -140,14 +140,14 @@ def check(
     from pincite.evaluate.judgements.checks import in_index, oddities
     from pincite.evaluate.judgements.coverage import Corpus
     from pincite.evaluate.judgements.files import load as read
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import exists, open_snapshot
 
     with told(as_json=as_json, index=index):
         found = read(file)
         odd = list(oddities(found))
-        has_index = (index / "CURRENT").exists()
+        has_index = exists(index)
         if has_index:
-            with Snapshot.open(index) as snapshot:
+            with open_snapshot(index) as snapshot:
                 corpus = Corpus(snapshot)
                 odd += [each for q in found.questions for each in in_index(q, corpus)]
     head = {
@@ -237,7 +237,7 @@ def export(
     from pincite.evaluate.judgements.files import load as read
     from pincite.evaluate.run_files import load_run
     from pincite.evaluate.trec import write_qrels, write_run
-    from pincite.store.snapshot import Snapshot
+    from pincite.store.location import open_snapshot
 
     with told(as_json=as_json, index=index):
         if run is not None:
@@ -245,7 +245,7 @@ def export(
             part = stored.part(pipeline)
             lines = list(write_run(dict(zip(stored.ids, part.chunk_ids, strict=True)), part.name))
         else:
-            with Snapshot.open(index) as snapshot:
+            with open_snapshot(index) as snapshot:
                 lines = list(write_qrels(qrels(read(file), Corpus(snapshot))))
         if to is not None:
             to.write_text("".join(lines), encoding="utf-8")

@@ -78,7 +78,7 @@ def _loop(
     add: list[str],
     pipelines: list[Any],
     depth: int,
-    folder: Path,
+    index: str,
     by: str,
     *,
     as_json: bool,
@@ -94,7 +94,7 @@ def _loop(
     found = _read(file, add)
     counts: dict[str, Any] = {"judged": 0, "skipped": 0, "questions": []}
     with ExitStack() as stack:
-        opened = OpenIndex.open(folder)
+        opened = OpenIndex.open(index)
         stack.callback(opened.snapshot.close)
         indexes = [Index(opened, settings) for settings in pipelines]
         corpus = Corpus(opened.snapshot)

@@ -14,6 +14,7 @@ from pincite.cli import (
     ask,
     audit,
     cell,
+    copying,
     diff,
     doctor,
     evaluation,
@@ -58,6 +59,7 @@ app.command("audit")(audit.audit)
 app.command("diff")(diff.diff)
 app.command("export")(exchange.export)
 app.command("import")(exchange.load)
+app.command("copy")(copying.copy)
 app.command("doctor")(doctor.doctor)
 app.command("serve")(serving.serve)
 app.add_typer(keys.app, name="keys")

@@ -18,6 +18,7 @@ from pincite.cli.options import (
     IndexOption,
     SetOption,
     err,
+    folder_of,
     settings_from,
     told,
 )
@@ -60,9 +61,10 @@ def mcp(
         from pincite.serve.collections import Collection
         from pincite.store.manifest import pointer
 
-        pointer(index)  # without an index there is nothing to wait for
+        folder = folder_of(index, "mcp")
+        pointer(folder)  # without an index there is nothing to wait for
         tags = None if access is None else tuple(tag for tag in access if tag)
-        collection = Collection("documents", index, settings)
+        collection = Collection("documents", folder, settings)
         server = make_server(partial(_lent, collection, tags), links=links)
         if http:
             _serve(server, host, port, token)

@@ -17,11 +17,19 @@ from rich.text import Text
 
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, PinciteError, StoreError
+from pincite.core.locations import is_server, shown
 from pincite.core.settings import Settings, load_settings
 
+# A text, for a path would make one slash of the two in a URL.
 IndexOption = Annotated[
-    Path,
-    typer.Option("--index", "-i", envvar="PINCITE_INDEX", help="Folder of the index."),
+    str,
+    typer.Option(
+        "--index",
+        "-i",
+        envvar="PINCITE_INDEX",
+        metavar="FOLDER|URL",
+        help="Folder of the index, or the URL of its server.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 ConfigOption = Annotated[
@@ -37,7 +45,7 @@ AsOfOption = Annotated[
     str | None,
     typer.Option("--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."),
 ]
-DEFAULT_INDEX = Path("pincite-index")
+DEFAULT_INDEX = "pincite-index"
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
@@ -48,6 +56,16 @@ def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
     default = Path("pincite.toml")
     file = config if config is not None else (default if default.is_file() else None)
     return load_settings(file, os.environ, overrides or ())
+
+
+def folder_of(index: str, command: str) -> Path:
+    """Return the folder of an index; ConfigError if a command cannot use one in a server."""
+    if is_server(index):
+        raise ConfigError(
+            f"pincite {command} needs an index in a folder",
+            hint=f"make a copy of it: pincite copy {shown(index)} FOLDER",
+        )
+    return Path(index)
 
 
 def parse_day(text: str | None) -> date | None:
@@ -76,7 +94,7 @@ def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
 
 
 @contextmanager
-def told(*, as_json: bool, index: Path | None = None) -> Iterator[None]:
+def told(*, as_json: bool, index: str | Path | None = None) -> Iterator[None]:
     """Tell our own errors around a command's work, and what else a damaged index leads to."""
     from pincite.store.manifest import damage
 
@@ -86,7 +104,8 @@ def told(*, as_json: bool, index: Path | None = None) -> Iterator[None]:
         fail(error, as_json=as_json)
     except Exception:
         # A search is not worth reading every checksum; an error that nobody expected is.
-        problems = damage(index) if index is not None else []
+        is_folder = index is not None and not is_server(index)
+        problems = damage(Path(index)) if index is not None and is_folder else []
         if not problems:
             raise
         broken = StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")

@@ -57,7 +57,7 @@ def serve(
         from pincite.serve.service import Options
 
         settings = settings_from(config, sets)
-        default = Path(os.environ.get("PINCITE_INDEX", DEFAULT_INDEX))
+        default = os.environ.get("PINCITE_INDEX", DEFAULT_INDEX)
         folders = folders_from(index or [], default)
         file = keys or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
         options = Options(file, audit_log, workers)

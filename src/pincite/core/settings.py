@@ -28,6 +28,7 @@ from pincite.core.rerank_settings import RerankSettings as RerankSettings
 from pincite.core.search_settings import RoutingSettings as RoutingSettings
 from pincite.core.search_settings import SearchSettings as SearchSettings
 from pincite.core.serve_settings import ServeSettings as ServeSettings
+from pincite.core.store_settings import StoreSettings as StoreSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
 
     @property
     def late_weight(self) -> float:

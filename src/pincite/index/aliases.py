@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pincite.core.locators import locator_key
 from pincite.core.types import Link
 from pincite.index.languages import QueryAnalyzer
-from pincite.store.graph import GraphRows
+from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 MOST_WORDS = 5  # of a name
@@ -51,7 +51,7 @@ class Aliases:
         synonyms: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._snapshot = snapshot
-        self._rows = GraphRows(snapshot)
+        self._rows = graph_rows(snapshot)
         self._analyzer = analyzer
         self._synonyms = _both_ways(synonyms or {})
 

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
@@ -33,10 +32,11 @@ from pincite.index.postings import Array, build_postings, live_terms
 from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
 from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
+from pincite.store.location import Location, open_writer
 from pincite.store.manifest import SegmentEntry
 from pincite.store.segment import Segment
 from pincite.store.segment_files import Entry
-from pincite.store.writer import Writer
+from pincite.store.vectors import Vectors
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
 SEGMENT_TERMS = 4_000_000
@@ -54,12 +54,12 @@ class IndexBuilder:
     """The one writer of an index; use it in a ``with`` statement."""
 
     def __init__(
-        self, folder: Path, settings: Settings, *, rebuild: bool = False, profile: str = ""
+        self, location: Location, settings: Settings, *, rebuild: bool = False, profile: str = ""
     ) -> None:
         shape = settings.shape()
         if profile:  # a fingerprint: a profile that was edited reads documents in another way
             shape["profile"] = {"fingerprint": profile}
-        self._writer = Writer(folder, shape, rebuild=rebuild)
+        self._writer = open_writer(location, shape, rebuild=rebuild, settings=settings.store)
         self._language = settings.tokens.language
         self._analyzers = Analyzers()
         if self._language != AUTO:
@@ -137,6 +137,17 @@ class IndexBuilder:
         if self._writer.is_changed:
             self._writer.commit()
             self._merge()
+
+    def copy(self, part: Segment, vectors: Sequence[Vectors]) -> tuple[Segment, list[Vectors]]:
+        """Add a segment of another index as it is, visible at once, and return what is here now."""
+        added = self._writer.add(part.entries(), self._merged_arrays([part]))
+        live = part.live_rows()
+        for each in vectors:
+            self._writer.add_vectors(added.name, each.entry.model, merged_vectors([(each, live)]))
+        self._writer.commit()
+        base = self._writer.base
+        mine = next(each for each in base.segments if each.entry.name == added.name)
+        return mine, [each for each in base.vectors if each.entry.segment == added.name]
 
     def _write(self) -> None:
         if not self._waiting:

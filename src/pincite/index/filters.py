@@ -91,9 +91,7 @@ class RowFilter:
         for part, masks in zip(self.parts, self._masks(filters), strict=True):
             for start in range(0, len(ids), MAX_VALUES):
                 some = ids[start : start + MAX_VALUES]
-                marks = ", ".join("?" * len(some))
-                sql = f"SELECT id, ordinal, searched FROM chunks WHERE id IN ({marks})"
-                for chunk_id, ordinal, searched in part.segment.select(sql, some):
+                for chunk_id, ordinal, searched in part.segment.ordinals(some):
                     allowed = masks.places[ordinal]
                     if rows and searched:
                         allowed = masks.rows[np.searchsorted(part.searched, ordinal)]

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pincite.core.locators import locator_key
 from pincite.core.traversal import CONTAINS, Follow
 from pincite.index.languages import QueryAnalyzer
-from pincite.store.graph import GraphRows, Place
+from pincite.store.graph import Place
+from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 MOST_WORDS = 6  # of a name
@@ -29,7 +30,7 @@ class TraversalIndex:
 
     def __init__(self, snapshot: Snapshot, analyzer: QueryAnalyzer) -> None:
         self._snapshot = snapshot
-        self._rows = GraphRows(snapshot)
+        self._rows = graph_rows(snapshot)
         self._analyzer = analyzer
         self._headed: dict[str, list[str]] = defaultdict(list)  # term → ids of headed places
         self._weight: dict[str, float] = {}  # term → idf among headings
@@ -39,12 +40,10 @@ class TraversalIndex:
     def build(cls, snapshot: Snapshot, analyzer: QueryAnalyzer) -> TraversalIndex:
         """Return the index with its headings read, in proportion to their number."""
         built = cls(snapshot, analyzer)
-        marks = ", ".join("?" * len(HEADED))
-        sql = f"SELECT id, doc_id, title FROM places WHERE title != '' AND kind IN ({marks})"
         terms: dict[str, set[str]] = {}
         for segment in snapshot.segments:
-            for chunk_id, doc_id, title in segment.select(sql, HEADED):
-                if doc_id not in segment.dropped:
+            for chunk_id, doc_id, title in segment.titled(HEADED):
+                if title and doc_id not in segment.dropped:
                     terms[chunk_id] = set(analyzer.terms(title))
         for chunk_id, words in terms.items():
             for word in words:

@@ -6,7 +6,7 @@ are spread over segments or in which order they came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -15,9 +15,11 @@ import numpy as np
 
 from pincite.core.errors import StoreError
 from pincite.core.languages import LANGUAGES
+from pincite.index.bucket_field import BucketField, fetch_buckets
 from pincite.index.languages import ROW_LANGUAGES
-from pincite.index.postings import Array, Field, dead_counts, pair_key, term_key
+from pincite.index.postings import Array, Field, pair_key, term_key
 from pincite.store.segment import Segment
+from pincite.store.server.segment import ServerSegment
 from pincite.store.snapshot import Snapshot
 
 # Queries share most of their words: this many terms and pairs are looked up once.
@@ -38,11 +40,11 @@ class SegmentFields:
         # Rows of a damaged segment must not make anybody reserve memory without a bound.
         if self.lengths.min(initial=0) < 0 or self.lengths.sum() != len(self.stream):
             raise StoreError(f"segment {segment.entry.name} is damaged", hint="run: pincite doctor")
-        self.term = Field("term", arrays)
-        self.pair = Field("pair", arrays) if "pair_keys" in arrays else None
+        self.term = _field("term", segment)
+        self.pair = _field("pair", segment) if _has_field("pair", segment) else None
         self.pair_lengths = arrays.get("pair_lengths", np.zeros(len(self.ids), dtype=np.int32))
-        self.dead_terms = dead_counts(self.term, ~self.live)
-        self.dead_pairs = dead_counts(self.pair, ~self.live) if self.pair else {}
+        self.dead_terms = self.term.dead(~self.live)
+        self.dead_pairs: Mapping[int, int] = self.pair.dead(~self.live) if self.pair else {}
         self._languages = arrays.get(ROW_LANGUAGES)
         self._rows_in: dict[str, Array] = {}  # by language; an index has few
 
@@ -56,6 +58,18 @@ class SegmentFields:
                 rows = np.asarray(self._languages == LANGUAGES.index(language))
             self._rows_in[language] = rows
         return rows
+
+
+def _field(name: str, segment: Segment) -> Field:
+    if isinstance(segment, ServerSegment):
+        return BucketField(name, segment)
+    return Field(name, segment.arrays)
+
+
+def _has_field(name: str, segment: Segment) -> bool:
+    if isinstance(segment, ServerSegment):
+        return name in segment.fields
+    return f"{name}_keys" in segment.arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +122,7 @@ class LexicalIndex:
         """
         distinct = tuple(dict.fromkeys(words))
         neighbours = dict.fromkeys(pairwise(words)) if pairs else ()
+        self._fetch(distinct, neighbours)
         terms = [self._term(word) for word in distinct]
         couples = [self._pair(left, right) for left, right in neighbours]
         if weights:
@@ -121,6 +136,19 @@ class LexicalIndex:
             ]
         return QueryTerms(distinct, tuple(terms), tuple(couples))
 
+    def _fetch(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
+        """Read the postings of a whole query from a server, where the index is in one, at once."""
+        if not self.segments or not isinstance(self.segments[0].term, BucketField):
+            return
+        keys = [term_key(word) for word in words]
+        fetch_buckets((part.term, keys) for part in self.segments)
+        wanted = [self._pair_keys(left, right) for left, right in pairs]
+        columns = zip(*wanted, strict=True) if wanted else ()
+        fetch_buckets(
+            (part.pair, [key for key in of_part if key is not None])
+            for part, of_part in zip(self.segments, columns, strict=False)
+        )
+
     def _find_term(self, word: str) -> Term:
         key = term_key(word)
         fields = [(part.term, part.dead_terms) for part in self.segments]
@@ -128,16 +156,20 @@ class LexicalIndex:
 
     def _find_pair(self, left: str, right: str) -> Term:
         fields = [(part.pair, part.dead_pairs) for part in self.segments]
+        return _found(fields, self._pair_keys(left, right))
+
+    def _pair_keys(self, left: str, right: str) -> list[int | None]:
+        """Return the key of a pair in each segment; None where it cannot have it."""
         places = zip(self._term(left).positions, self._term(right).positions, strict=True)
-        keys = [
+        fields = (part.pair for part in self.segments)
+        return [
             pair_key(a, b, field.keys) if field is not None and a >= 0 and b >= 0 else None
-            for (field, _), (a, b) in zip(fields, places, strict=True)
+            for field, (a, b) in zip(fields, places, strict=True)
         ]
-        return _found(fields, keys)
 
 
 def _found(
-    fields: Sequence[tuple[Field | None, dict[int, int]]], keys: Sequence[int | None]
+    fields: Sequence[tuple[Field | None, Mapping[int, int]]], keys: Sequence[int | None]
 ) -> Term:
     """Return a key's positions, postings and live frequency over all segments."""
     positions, postings, df = [], [], 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 from pincite.core.errors import ConfigError
 from pincite.core.profiles import profile_text, profile_values
+from pincite.core.store_settings import StoreSettings
 from pincite.core.toml_table import Table
 from pincite.core.types import Filters
 from pincite.index.aliases import Aliases
@@ -17,6 +17,7 @@ from pincite.index.languages import AUTO, QueryAnalyzer, languages_of
 from pincite.index.lexical import LexicalIndex
 from pincite.index.tokens import Analyzer
 from pincite.index.vocabulary import Vocabulary
+from pincite.store.location import Location, open_snapshot
 from pincite.store.snapshot import Snapshot
 
 REMEMBERED_DOCUMENTS = 10_000
@@ -85,8 +86,9 @@ class OpenIndex:
         return meta.get("language", self.analyzer.languages[0])
 
     @classmethod
-    def open(cls, folder: Path) -> OpenIndex:
-        return cls(Snapshot.open(folder))
+    def open(cls, location: Location, store: StoreSettings | None = None) -> OpenIndex:
+        """Return the current generation of the index in a folder, or in the server of a URL."""
+        return cls(open_snapshot(location, store))
 
     def has_vectors(self, model: str) -> bool:
         """Return whether any chunk has a vector of this model."""

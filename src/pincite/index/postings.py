@@ -155,6 +155,10 @@ class Field:
         at = int(np.searchsorted(self.keys, self.keys.dtype.type(key)))
         return at if at < len(self.keys) and self.keys[at] == key else -1
 
+    def dead(self, rows: Array) -> Mapping[int, int]:
+        """Return for each position how many of its rows are dead ones."""
+        return dead_counts(self, rows)
+
     def span(self, position: int) -> tuple[int, int]:
         """Return where the postings of the key at this position start and end."""
         return int(self.offsets[position]), int(self.offsets[position + 1])

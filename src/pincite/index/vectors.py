@@ -115,7 +115,7 @@ class VectorIndex:
         if part.centres is not None:
             in_lists, scores = scores, np.empty_like(scores)
             scores[part.order] = in_lists
-        starts = _starts(part.rows)
+        starts = starts_of(part.rows)
         best[part.rows[starts]] = np.maximum.reduceat(scores, starts)
         return best
 
@@ -189,7 +189,7 @@ class VectorIndex:
         return found
 
 
-def _starts(rows: Array) -> Array:
+def starts_of(rows: Array) -> Array:
     """Return where each row's windows begin."""
     if not len(rows):
         return np.zeros(0, dtype=np.intp)
@@ -204,7 +204,7 @@ def _best_rows(rows: Array, scores: Array, wanted: int) -> Pairs:
         rows, scores = rows[best], scores[best]
     order = np.argsort(rows, kind="stable")
     rows, scores = rows[order].astype(np.int64), scores[order]
-    starts = _starts(rows)
+    starts = starts_of(rows)
     return rows[starts], np.maximum.reduceat(scores, starts) if len(starts) else scores
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from pincite.index.postings import Array
+from pincite.store.server.arrays import PagedArray
 
 
 def window_scores(
-    stream: Array,
+    stream: Array | PagedArray,
     offsets: Array,
     rows: Array,
     *,
@@ -37,6 +38,8 @@ def window_scores(
     # Each row starts a new block, so a term's block is its place divided by the block's size.
     half = max(1, width // 2)
     begins, ends = offsets[rows], offsets[rows + 1]
+    if isinstance(stream, PagedArray):
+        stream.fetch(begins, ends)
     blocks = np.maximum(1, -(-(ends - begins) // half))
     first_block = np.cumsum(blocks) - blocks
     total = int(blocks.sum())

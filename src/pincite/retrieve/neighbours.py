@@ -23,6 +23,7 @@ from typing import Literal
 from pincite.core.locators import locator_key
 from pincite.core.types import Link, Span
 from pincite.store.graph import GraphRows, Place
+from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 Direction = Literal["out", "in"]
@@ -60,7 +61,7 @@ class Neighbours:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self.rows = GraphRows(snapshot)
+        self.rows = graph_rows(snapshot)
         self._known: dict[str, tuple[Neighbour, ...]] = {}
 
     def of(self, ids: Sequence[str]) -> dict[str, tuple[Neighbour, ...]]:

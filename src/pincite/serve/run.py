@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pincite.core.errors import ConfigError
+from pincite.core.locations import shown
 from pincite.core.settings import Settings, merged
 from pincite.serve.app import create_app
 from pincite.serve.service import DEFAULT, Options
@@ -39,7 +40,7 @@ class Address:
             return False
 
 
-def folders_from(written: list[str], default: Path) -> dict[str, Path]:
+def folders_from(written: list[str], default: str | Path) -> dict[str, Path]:
     """Return index folders by name from ``NAME=FOLDER`` or one plain ``FOLDER``.
 
     >>> folders_from(["law=a/b", "c"], Path("d"))
@@ -47,6 +48,11 @@ def folders_from(written: list[str], default: Path) -> dict[str, Path]:
     """
     named: dict[str, Path] = {}
     for each in written or [str(default)]:
+        if "://" in each:
+            raise ConfigError(
+                "pincite serve needs an index in a folder",
+                hint=f"make a copy of it: pincite copy {shown(each)} FOLDER",
+            )
         name, equals, folder = each.partition("=")
         name, folder = (name, folder) if equals else (DEFAULT, each)
         if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():

@@ -95,6 +95,11 @@ def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
         raise StoreError(f"{file} is missing: the index is damaged", hint=_DOCTOR) from error
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
         raise StoreError(f"{file} does not match its checksum", hint=_DOCTOR)
+    return manifest_of(data, origin=str(file))
+
+
+def manifest_of(data: bytes, *, origin: str) -> Manifest:
+    """Return the manifest that was written as these bytes."""
     try:
         values = json.loads(data)
         version = values.pop("format")
@@ -106,7 +111,7 @@ def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
             vectors = tuple(VectorEntry(**entry) for entry in values.pop("vectors", []))
             return Manifest(segments=tuple(segments), vectors=vectors, **values)
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise StoreError(f"{file} is damaged: {error}", hint=_DOCTOR) from error
+        raise StoreError(f"{origin} is damaged: {error}", hint=_DOCTOR) from error
     raise StaleIndex(
         f"the index has format {version}, this version of Pincite writes {FORMAT}",
         hint="build it again: pincite ingest FILES --rebuild",

@@ -196,6 +196,18 @@ class Segment:
         rows = self.select(f"SELECT {_CHUNK_COLUMNS} FROM places {where}", values)
         return [row for row in rows if row[1] not in self.dropped] if self.dropped else rows
 
+    def ordinals(self, ids: Sequence[str]) -> list[tuple[str, int, bool]]:
+        """Return number and kind of those chunks that are here: (id, ordinal, is searched)."""
+        marks = ", ".join("?" * len(ids))
+        rows = self.select(f"SELECT id, ordinal, searched FROM chunks WHERE id IN ({marks})", ids)
+        return [(chunk_id, ordinal, bool(searched)) for chunk_id, ordinal, searched in rows]
+
+    def titled(self, kinds: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Return (id, document, title) of the chunks of some kinds, in document order."""
+        marks = ", ".join("?" * len(kinds))
+        sql = f"SELECT id, doc_id, title FROM places WHERE kind IN ({marks}) ORDER BY ordinal"
+        return [(row[0], row[1], row[2]) for row in self.select(sql, kinds)]
+
     def live_rows(self) -> Array:
         """Return which searched rows belong to documents that are still in the index."""
         live = np.ones(self.entry.chunks, dtype=bool)

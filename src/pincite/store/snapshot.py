@@ -143,6 +143,9 @@ class Snapshot:
             "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal", (chunk_id,)
         )
 
+    def expect_below(self, ids: Sequence[str]) -> None:
+        """Say that all that is below these chunks will be asked for; a server reads it at once."""
+
     def found_by(self, keys: Iterable[str]) -> list[Chunk]:
         """Return the chunks with one of these normalised locators or titles, in document order."""
         wanted = sorted(set(keys))

@@ -62,12 +62,7 @@ class Writer:
         if self._rebuild:
             return Manifest(self._newest_number(), self.shape)
         manifest = current(self.folder)
-        if manifest.shape != self.shape:
-            changed = "; ".join(_differences(manifest.shape, self.shape))
-            raise StaleIndex(
-                f"the index was built with other settings: {changed}",
-                hint="run the same command with --rebuild, or with the old settings",
-            )
+        check_shape(manifest.shape, self.shape)
         with explained("write to", self.folder):
             sweep(self.folder)  # what a killed writer left behind
         return manifest
@@ -106,8 +101,11 @@ class Writer:
         with explained("write to", self.folder):
             sha256 = write_folder(self.folder / VECTORS / name, arrays)
         chunks = int((rows[1:] != rows[:-1]).sum()) + bool(len(rows))
-        self._vectors = [e for e in self._vectors if (e.segment, e.model) != (segment, model)]
-        self._vectors.append(VectorEntry(name, sha256, segment, model, len(rows), chunks))
+        self._put_entry(VectorEntry(name, sha256, segment, model, len(rows), chunks))
+
+    def _put_entry(self, new: VectorEntry) -> None:
+        others = [e for e in self._vectors if (e.segment, e.model) != (new.segment, new.model)]
+        self._vectors = [*others, new]
 
     def _new_name(self) -> str:
         self._written += 1
@@ -145,6 +143,16 @@ class Writer:
         self.base.close()
         self.base = Snapshot(self.folder, manifest)
         return manifest
+
+
+def check_shape(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise StaleIndex, naming what differs, if an index was built with other settings."""
+    if known != wanted:
+        changed = "; ".join(_differences(known, wanted))
+        raise StaleIndex(
+            f"the index was built with other settings: {changed}",
+            hint="run the same command with --rebuild, or with the old settings",
+        )
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,90 @@
+"""Where an index lives: a folder of this machine, or a server named by a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pincite.core.errors import ConfigError
+from pincite.core.locations import is_server
+from pincite.core.store_settings import StoreSettings
+from pincite.store.graph import GraphRows
+from pincite.store.manifest import current
+from pincite.store.server.contract import Engine
+from pincite.store.server.graph import ServerGraphRows
+from pincite.store.server.snapshot import ServerSnapshot
+from pincite.store.server.writer import ServerWriter
+from pincite.store.snapshot import Snapshot
+from pincite.store.writer import Writer
+
+Location = str | Path
+# Who opens an engine for a scheme: module and name. Loaded when such a URL is first used.
+ENGINES = {
+    "postgresql": "pincite.store.postgres.engine:PostgresEngine",
+    "postgres": "pincite.store.postgres.engine:PostgresEngine",
+}
+
+
+def open_engine(location: Location, settings: StoreSettings | None = None) -> Engine:
+    """Return the engine behind a URL; ConfigError if nobody knows its scheme."""
+    scheme = str(location).partition("://")[0].lower()
+    if scheme not in ENGINES:
+        raise ConfigError(
+            f"no store for {scheme}://", hint=f"known: {', '.join(sorted(ENGINES))}, or a folder"
+        )
+    module, _, name = ENGINES[scheme].partition(":")
+    make: Callable[..., Engine] = getattr(import_module(module), name)
+    return make(str(location), settings)
+
+
+def open_snapshot(location: Location, settings: StoreSettings | None = None) -> Snapshot:
+    """Return the current generation of an index."""
+    if not is_server(location):
+        return Snapshot.open(Path(location))
+    engine = open_engine(location, settings)
+    try:
+        return ServerSnapshot.of(engine)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def open_writer(
+    location: Location,
+    shape: Mapping[str, Any],
+    *,
+    rebuild: bool = False,
+    settings: StoreSettings | None = None,
+) -> Writer:
+    """Return the one writer of an index, to be used in a ``with`` statement."""
+    if not is_server(location):
+        return Writer(Path(location), shape, rebuild=rebuild)
+    return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
+
+
+def shape_of(location: Location, settings: StoreSettings | None = None) -> Mapping[str, Any]:
+    """Return the settings that an index was built with."""
+    if not is_server(location):
+        return current(Path(location)).shape
+    with open_snapshot(location, settings) as snapshot:
+        return snapshot.manifest.shape
+
+
+def exists(location: Location, settings: StoreSettings | None = None) -> bool:
+    """Tell whether there is an index."""
+    if not is_server(location):
+        return (Path(location) / "CURRENT").exists()
+    engine = open_engine(location, settings)
+    try:
+        return engine.head() is not None
+    finally:
+        engine.close()
+
+
+def graph_rows(snapshot: Snapshot) -> GraphRows:
+    """Return what reads the graph of a snapshot."""
+    if isinstance(snapshot, ServerSnapshot):
+        return ServerGraphRows(snapshot)
+    return GraphRows(snapshot)

@@ -1,0 +1,63 @@
+"""An index moves between stores and is the same afterwards, to the byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.servers.postgres import Postgres
+
+from pincite.api import Index
+from pincite.copying import copy_index
+from pincite.core.errors import ConfigError
+from pincite.testing.documents import build, exported, library, rules
+from pincite.update import remove
+from pincite.vectorise import embed_index
+
+
+def made(folder: Path) -> Path:
+    """Return an index of several segments, with a document dropped and vectors."""
+    texts = list(library().items())
+    for some in (texts[:3], texts[3:6], texts[6:]):
+        build(folder, dict(some))
+    build(folder, {"gone.md": rules(20), "stays.md": rules(21)})
+    remove(folder, ["gone.md"])
+    for _ in embed_index(folder):
+        pass
+    return folder
+
+
+def test_there_and_back_is_byte_for_byte_the_same(postgres: Postgres, tmp_path: Path) -> None:
+    first, server, last = made(tmp_path / "first"), f"{postgres.url}#copied", tmp_path / "last"
+    there = list(copy_index(first, server))
+    assert there[-1].done == there[-1].total == len(library()) + 1
+    back = list(copy_index(server, last))
+    assert [part.documents for part in there] == [part.documents for part in back]
+    plain = exported(first, tmp_path / "a")
+    assert plain == exported(server, tmp_path / "b") == exported(last, tmp_path / "c")
+    with Index.open(first) as one, Index.open(server) as two, Index.open(last) as three:
+        for query in ("how many days to inspect a boiler", "clearance near a crane", "5.2(a)"):
+            hits = [each.search_ranking(query, 20).hits for each in (one, two, three)]
+            assert hits[0] and hits[0] == hits[1] == hits[2]
+
+
+def test_a_copy_that_was_cut_short_goes_on(postgres: Postgres, tmp_path: Path) -> None:
+    first, server = made(tmp_path / "first"), f"{postgres.url}#cut"
+    stream = copy_index(first, server)
+    assert next(stream).is_new
+    stream.close()
+    with Index.open(server) as some:
+        assert 0 < len(some.documents()) < len(library())
+    rest = list(copy_index(first, server))
+    assert [part.is_new for part in rest] == [False, *(True for _ in rest[1:])]
+    assert exported(first, tmp_path / "a") == exported(server, tmp_path / "b")
+    assert not any(part.is_new for part in copy_index(first, server))
+
+
+def test_nothing_is_mixed_into_another_index(tmp_path: Path) -> None:
+    build(tmp_path / "one", {"a.md": rules(1)})
+    build(tmp_path / "two", {"b.md": rules(2)})
+    with pytest.raises(ConfigError, match="an index of its own"):
+        list(copy_index(tmp_path / "one", tmp_path / "two"))
+    with pytest.raises(ConfigError, match="the same"):
+        list(copy_index(tmp_path / "one", tmp_path / "one"))
