@@ -54,6 +54,11 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def clean_environment() -> dict[str, str]:
+    return environment()
+
+
+@pytest.fixture(scope="session")
 def pincite() -> Callable[..., Told]:
     """Run the command line in a process of its own; it must never show a traceback."""
 

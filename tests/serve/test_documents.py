@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 
-from conftest import environment
 from pincite.core.errors import SourceError
 from pincite.evaluate.judgements.files import load
 from pincite.serve.jobs import document_name
@@ -225,13 +224,15 @@ def test_new_generations_come_in_without_losing_a_request(own_index: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_the_command_serves_drains_and_shares(sample_index: Path, tmp_path: Path) -> None:
+def test_the_command_serves_drains_and_shares(
+    sample_index: Path, tmp_path: Path, clean_environment: dict[str, str]
+) -> None:
     """Two workers answer, chats are shared, and an interrupted service ends what it began."""
     port = free_port()
     program = [sys.executable, "-c", "from pincite.cli.main import run; run()", "serve"]
     chosen = ["--index", str(sample_index), "--port", str(port), "--workers", "2"]
     process = subprocess.Popen(
-        [*program, *chosen], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE
+        [*program, *chosen], cwd=tmp_path, env=clean_environment, stderr=subprocess.PIPE
     )
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as opened:

@@ -68,20 +68,26 @@ class Postgres:
 
     def start(self) -> None:
         """Start it, or start it again, and wait until it answers."""
+        waited_until = time.monotonic() + START_SECONDS
+        self._process = self._begun()
+        while not self._answers():
+            if time.monotonic() > waited_until:
+                raise RuntimeError("PostgreSQL did not start:\n" + (self.home / "log").read_text())
+            time.sleep(0.05)
+            if self._process.poll() is not None:
+                # Processes that were killed may hold their shared memory for some moments.
+                self._process = self._begun()
+
+    def _begun(self) -> subprocess.Popen[bytes]:
         settings = [part for name, value in OPTIONS.items() for part in ("-c", f"{name}={value}")]
         with (self.home / "log").open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [self._programs / "postgres", "-D", self._data, "-p", str(self.port), *settings],
                 stdout=log,
                 stderr=log,
                 cwd="/",
                 **self._as,
             )
-        waited_until = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > waited_until:
-                raise RuntimeError("PostgreSQL did not start:\n" + (self.home / "log").read_text())
-            time.sleep(0.05)
 
     def kill(self) -> None:
         """Kill the server and all of its processes at once, as a power cut would."""
