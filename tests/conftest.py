@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import hypothesis
 import pytest
 
 from pincite.api import Index
+from pincite.cluster import Cluster, connected
 from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
@@ -31,6 +33,10 @@ if SHARED_CACHE not in os.environ:
     _OWN_CACHE = tempfile.TemporaryDirectory(prefix="pincite-cache-", ignore_cleanup_errors=True)
     os.environ[SHARED_CACHE] = _OWN_CACHE.name
 os.environ["PINCITE_CACHE"] = os.environ[SHARED_CACHE]
+
+
+# Ray reads its token once in the life of a process.
+RAY_TOKEN = os.urandom(32).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +108,26 @@ def make_index(tmp_path: Path) -> Iterator[Callable[..., Index]]:
     yield make
     for index in opened:
         index.close()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A Ray of this machine for all tests of a module; whoever connects again gets the same."""
+    pytest.importorskip("ray", reason="needs the extra ray")
+    from cluster_work import LOCAL
+
+    before = _started_programs()
+    work = str(Path(__file__).parent / "integration")
+    with pytest.MonkeyPatch.context() as patch:
+        # Nodes find the functions of tests there.
+        patch.setenv("PYTHONPATH", os.pathsep.join([work, os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("RAY_AUTH_TOKEN", RAY_TOKEN)
+        with connected(LOCAL) as found:
+            assert found is not None
+            yield found
+    for started in _started_programs() - before:  # Ray ends its own, and does not wait for them
+        started.wait(timeout=30)
+
+
+def _started_programs() -> set[subprocess.Popen[bytes]]:
+    return {each for each in gc.get_objects() if isinstance(each, subprocess.Popen)}
