@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.servers.postgres import Postgres
@@ -29,3 +30,13 @@ class TestPostgres(StoreContract):
 
     def fresh(self) -> str:
         return f"{self._url}#{self._name}_{next(self._number)}"
+
+
+@pytest.mark.slow
+class TestMongoDB(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _where(self, mongodb_url: str) -> None:
+        self._url = mongodb_url
+
+    def fresh(self) -> str:
+        return f"{self._url}/pincite_test_{uuid4().hex[:12]}"
