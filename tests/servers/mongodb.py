@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 START_SECONDS = 60.0
@@ -52,6 +53,9 @@ class MongoDB:
         """Start it, or start it again, and wait until it answers."""
         command = [sys.executable, "-m", "nx_27017.nx_27017", "--data-dir", str(self.home / "data")]
         command += ["--port", str(self.port), "--log-file", str(self.home / "own-log")]
+        process_id = self.home / "pid"
+        process_id.unlink(missing_ok=True)  # of one that was killed
+        command += ["--pid-file", str(process_id)]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=self.home, start_new_session=True
@@ -65,7 +69,8 @@ class MongoDB:
     def kill(self) -> None:
         """Kill the server at once."""
         if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it did not even start
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 

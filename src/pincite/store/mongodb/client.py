@@ -55,7 +55,7 @@ class Client:
         self._errors = require("pymongo.errors", extra="mongodb")
         self._bson_errors = require("bson.errors", extra="mongodb")
         milliseconds = int(1000 * self.seconds)
-        with self.explained():
+        try:
             self._client = self._pymongo.MongoClient(
                 address.url,
                 appname="pincite",
@@ -66,6 +66,8 @@ class Client:
                 socketTimeoutMS=milliseconds,
                 connect=False,
             )
+        except (self._errors.PyMongoError, ValueError) as error:  # of the URL: nothing is sent yet
+            raise self._told(error) from error
 
     def collection(self, name: str, *, journalled: bool = False) -> Collection:
         """Return a collection that is read and written by majority, from the primary.
@@ -125,7 +127,7 @@ class Client:
     def _told(self, error: Exception) -> PinciteError:
         errors, where = self._errors, self.address.shown
         reason = " ".join(str(error).split())[:300]
-        if isinstance(error, errors.ConfigurationError):  # also a bad URL
+        if isinstance(error, (errors.ConfigurationError, ValueError)):  # a bad URL
             return ConfigError(f"{where}: {reason}", hint="like mongodb://localhost:27017/library")
         if isinstance(error, errors.WaitQueueTimeoutError):
             return StoreError(

@@ -269,7 +269,8 @@ class MongoEngine:
     def _homes_of(self, manifest: bytes) -> dict[str, str]:
         """Return the homes of the segments that a manifest names."""
         named = manifest_of(manifest, origin=self.shown)
-        names = [entry.name for entry in (*named.segments, *named.vectors)]
+        names = [entry.name for entry in named.segments]
+        names += [entry.name for entry in named.vectors]
         return {name: self._home(name) for name in names}
 
     def sweep(self, generations: Sequence[int], segments: Sequence[str]) -> None:

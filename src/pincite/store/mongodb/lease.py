@@ -64,7 +64,7 @@ class Lease:
 
     def _seen(self) -> Mapping[str, Any]:
         """Return the document; made if there is none."""
-        first = {"term": 0, "beat": 0, "is_held": False, "head": None, "kept": []}
+        first: dict[str, Any] = {"term": 0, "beat": 0, "is_held": False, "head": None, "kept": []}
         for is_last in (False, True):
             try:
                 with self._client.explained():
