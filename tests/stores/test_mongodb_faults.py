@@ -41,7 +41,7 @@ def server() -> Iterator[MongoDB]:
 
 @pytest.fixture(autouse=True)
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "LEASE_SECONDS", 3.0)
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 4.0)
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.5)
 
 
@@ -191,7 +191,7 @@ def test_a_writer_that_fell_silent_commits_nothing(
 def test_a_living_writer_is_not_disturbed(server: MongoDB) -> None:
     url = f"{server.url}/living"
     with IndexBuilder(url, SETTINGS) as builder:
-        time.sleep(4.0)  # longer than the lease
+        time.sleep(5.0)  # longer than the lease
         start = time.monotonic()
         with pytest.raises(IndexBusy, match="another process is writing"):
             build(url, {"b.md": rules(2)})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -87,6 +87,25 @@ class Client:
     def index_model(self, keys: list[tuple[str, int]], **options: Any) -> Any:
         """Return the description of an index."""
         return self._pymongo.IndexModel(keys, **options)
+
+    def set_validator(self, name: str, validator: Mapping[str, Any]) -> None:
+        """Let the server refuse documents of another shape, if it can."""
+        with self.explained():
+            database = self._client[self.address.database]
+            if name in database.list_collection_names():
+                # Not every server that speaks the protocol knows this command.
+                with suppress(self._errors.OperationFailure):
+                    database.command("collMod", name, validator=validator)
+            else:
+                database.create_collection(name, validator=validator)
+
+    def options_of(self, name: str) -> Mapping[str, Any]:
+        """Return the options that the server keeps of a collection."""
+        with self.explained():
+            found = self._client[self.address.database].list_collections(filter={"name": name})
+            kept = {each["name"]: each.get("options", {}) for each in found}
+            options: Mapping[str, Any] = kept.get(name, {})
+            return options
 
     def now(self) -> Any:
         """Return the server's time."""

@@ -83,8 +83,7 @@ def vector_records(home: str, model: str, vectors: Array) -> Iterator[Record]:
 
 
 def matrix_of(records: Iterable[Mapping[str, Any]]) -> Array:
-    """Return the vectors that some documents hold, all of one name."""
+    """Return the vectors that some documents hold, all of one name, as float32."""
     ordered = sorted(records, key=lambda each: int(each["number"]))
-    dimension = ordered[0]["dimension"]
-    data = b"".join(each["data"] for each in ordered)
-    return np.frombuffer(data, dtype="<f2").reshape(-1, dimension)
+    blocks = [np.frombuffer(each["data"], dtype="<f2").astype(np.float32) for each in ordered]
+    return np.concatenate(blocks).reshape(-1, ordered[0]["dimension"])
