@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
 from tests.servers.mongodb import MongoDB
@@ -27,11 +28,20 @@ def mongodb() -> Iterator[MongoDB]:
 
 
 @pytest.fixture(scope="session")
-def mongodb_url(request: pytest.FixtureRequest) -> str:
-    """Where MongoDB is: one of the user's own, or the one that is started here."""
-    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
-    own = os.environ.get("PINCITE_TEST_MONGODB", "")
-    if own:
-        return own.rstrip("/")
-    server: MongoDB = request.getfixturevalue("mongodb")
-    return server.url
+def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Lend what gives a new database: in a server of the user's own, or in one started here."""
+    pymongo = pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    url = os.environ.get("PINCITE_TEST_MONGODB", "").rstrip("/")
+    if not url:
+        server: MongoDB = request.getfixturevalue("mongodb")
+        url = server.url
+    names: list[str] = []
+
+    def made() -> str:
+        names.append(f"pincite_test_{uuid4().hex[:12]}")
+        return f"{url}/{names[-1]}"
+
+    yield made
+    with pymongo.MongoClient(url) as client:
+        for name in names:
+            client.drop_database(name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from tests.servers.postgres import Postgres
@@ -35,8 +35,8 @@ class TestPostgres(StoreContract):
 @pytest.mark.slow
 class TestMongoDB(StoreContract):
     @pytest.fixture(autouse=True)
-    def _where(self, mongodb_url: str) -> None:
-        self._url = mongodb_url
+    def _where(self, new_mongodb: Callable[[], str]) -> None:
+        self._new = new_mongodb
 
     def fresh(self) -> str:
-        return f"{self._url}/pincite_test_{uuid4().hex[:12]}"
+        return self._new()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -22,10 +21,10 @@ PART97 = ROOT.parent / "shared" / "data" / "part97"
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PART97.is_dir(), reason="Part 97 is not beside the repository")
-def test_part97_is_found_as_in_a_folder(mongodb_url: str, tmp_path: Path) -> None:
+def test_part97_is_found_as_in_a_folder(new_mongodb: Callable[[], str], tmp_path: Path) -> None:
     settings = Settings()
     settings = replace(settings, ingest=replace(settings.ingest, split_depth=1))
-    server, folder = f"{mongodb_url}/pincite_test_{uuid4().hex[:12]}", tmp_path / "index"
+    server, folder = new_mongodb(), tmp_path / "index"
     for location in (server, folder):
         list(ingest_files([(PART97 / "part97.md", "part97.md")], location, settings))
         list(embed_index(location, settings))
@@ -38,9 +37,9 @@ def test_part97_is_found_as_in_a_folder(mongodb_url: str, tmp_path: Path) -> Non
 
 
 def test_the_command_line_takes_a_url(
-    mongodb_url: str, tmp_path: Path, pincite: Callable[..., Any]
+    new_mongodb: Callable[[], str], tmp_path: Path, pincite: Callable[..., Any]
 ) -> None:
-    url = f"{mongodb_url}/pincite_test_{uuid4().hex[:12]}#commands"
+    url = new_mongodb() + "#commands"
     missing = pincite("search", "anything", "--index", url)
     assert missing.code == 4 and "pincite ingest" in missing.err
     told = pincite("ingest", ROOT / "samples" / "rulebook.md", "--index", url, "--json")

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -50,8 +49,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def url(mongodb_url: str) -> str:
-    return f"{mongodb_url}/pincite_test_{uuid4().hex[:12]}"
+def url(new_mongodb: Callable[[], str]) -> str:
+    return new_mongodb()
 
 
 def documents(url: str) -> dict[str, list[Record]]:
