@@ -13,7 +13,7 @@ import pytest
 from tests.servers.mongodb import MongoDB
 
 from pincite.api import Index
-from pincite.core.errors import ConfigError, IndexBusy, StoreError
+from pincite.core.errors import ConfigError, IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_engine, open_snapshot
@@ -252,6 +252,21 @@ def test_vectors_are_compared_exactly(server: MongoDB) -> None:
     with pytest.raises(StoreError, match="no longer there"):
         engine.vectors("000001-1", [3000])
     engine.close()
+
+
+def test_collections_of_another_version_are_refused(server: MongoDB) -> None:
+    url = f"{server.url}/version"
+    build(url, {"a.md": rules(1)})
+    engine = MongoEngine(url)
+    engine._collection("state").update_one({}, {"$set": {"format": 99}})
+    with pytest.raises(StaleIndex, match="of version 99"):
+        open_snapshot(url)
+    with pytest.raises(StaleIndex, match="of version 99"):
+        build(url, {"b.md": rules(2)})
+    engine._collection("state").update_one({}, {"$set": {"format": 1}})
+    engine.close()
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"]
 
 
 def test_wrong_addresses_are_explained() -> None:

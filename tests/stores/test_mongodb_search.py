@@ -29,7 +29,7 @@ def test_part97_is_found_as_in_a_folder(new_mongodb: Callable[[], str], tmp_path
         list(ingest_files([(PART97 / "part97.md", "part97.md")], location, settings))
         list(embed_index(location, settings))
     lines = (PART97 / "questions_dev.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [json.loads(line)["question"] for line in lines][::40]
+    asked = [json.loads(line)["question"] for line in lines][::60]
     with Index.open(server, settings) as mine, Index.open(folder, settings) as theirs:
         for question in asked:
             found, wanted = (each.search_ranking(question, 40) for each in (mine, theirs))

@@ -194,6 +194,7 @@ class MongoEngine:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
+        self._state()  # one of another version is not to be touched
         lease = Lease(self._client, self._collection("state", journalled=True))
         state = lease.take()
         try:
