@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pincite.cluster import Cluster, fetched
-from pincite.core.errors import ClusterError
+from pincite.core.errors import ClusterError, ConfigError
 from pincite.embed.cache import cache_folder
+from pincite.store.server.snapshot import ServerSnapshot
 from pincite.store.snapshot import Snapshot
 
 POINTER = "CURRENT"
@@ -43,6 +44,11 @@ class SentIndex:
 
 def sent(cluster: Cluster, snapshot: Snapshot) -> SentIndex:
     """Put the files of a generation where nodes can fetch them."""
+    if isinstance(snapshot, ServerSnapshot):
+        raise ConfigError(
+            "questions are spread over a cluster from an index in a folder only",
+            hint="make a copy of it (pincite copy URL FOLDER), or leave cluster.address empty",
+        )
     folder, manifest = snapshot.folder, snapshot.manifest
     pointer = (folder / POINTER).read_text(encoding="ascii")
     if int(pointer.split()[0]) != manifest.generation:
