@@ -80,11 +80,16 @@ def _part(rows: Sequence[Mapping[str, Cell]], heads: list[str], named: int) -> A
     from pincite.evaluate.tables import shown
 
     columns = Columns(box=None, pad_edge=False)
+    lines = [[shown(row.get(head)) for head in heads] for row in rows]
     for at, head in enumerate(heads):
-        # A head of several words stands in several lines: numbers are short.
-        title = head if at < named else head.replace(" ", "\n")
-        side = "left" if at < named else "right"
-        columns.add_column(title, justify=side, no_wrap=True, vertical="bottom")  # type: ignore[arg-type]
-    for row in rows:
-        columns.add_row(*(shown(row.get(head)) for head in heads))
+        if at < named:
+            columns.add_column(head, overflow="fold", vertical="bottom")
+            continue
+        # A head of several words stands in several lines; a number is never cut, names are folded.
+        words = head.split()
+        width = max(map(len, [*words, *(line[at] for line in lines)]))
+        title = "\n".join(words)
+        columns.add_column(title, justify="right", no_wrap=True, min_width=width, vertical="bottom")
+    for line in lines:
+        columns.add_row(*line)
     return columns
