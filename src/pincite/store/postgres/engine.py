@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -23,6 +24,8 @@ from pincite.store.server.contract import TABLES, Row
 BUILD_SECONDS = 3600
 # So many new rows, and the server looks at its tables again to plan by.
 ANALYZED_ROWS = 5_000
+# So long another writer is given to end before the index is said to be busy.
+BUSY_SECONDS = 2.0
 
 
 class PostgresEngine:
@@ -179,20 +182,34 @@ class PostgresEngine:
     @contextmanager
     def lock(self) -> Iterator[None]:
         connection = self._connections.connect()
+        is_well = False
         try:
             with self._connections.explained():
-                got = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_key,))
-                if not (got.fetchone() or (False,))[0]:
-                    raise IndexBusy(
-                        f"another process is writing to {self.shown}", hint="try again later"
-                    )
+                self._take(connection)
                 migrate(connection, self._address.schema)
             self._writing = connection
             yield
+            is_well = True
         finally:
             self._writing = None
             with suppress(Exception):  # of a server that is gone
+                if is_well:
+                    # The server notices a closed connection some moments later.
+                    connection.execute("SELECT pg_advisory_unlock(%s)", (self._lock_key,))
                 connection.close()
+
+    def _take(self, connection: Connection) -> None:
+        """Take the lock; who has just ended may hold it for some moments more."""
+        until = time.monotonic() + BUSY_SECONDS
+        while True:
+            got = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock_key,))
+            if (got.fetchone() or (False,))[0]:
+                return
+            if time.monotonic() > until:
+                raise IndexBusy(
+                    f"another process is writing to {self.shown}", hint="try again later"
+                )
+            time.sleep(0.05)
 
     @property
     def _lock_key(self) -> int:
