@@ -74,7 +74,7 @@ def _record(index: Index, result: Result, k: int) -> dict[str, Any]:
             "query": result.query.text,
             "k": k,
             "filters": asdict(result.query.filters),
-            "settings": asdict(index.settings),
+            "settings": asdict(index.settings.portable()),
         },
         "index": {
             "generation": manifest.generation,

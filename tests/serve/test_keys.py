@@ -16,7 +16,7 @@ import pytest
 from pincite.core.errors import ConfigError, StoreError
 from pincite.serve.keys import add_key, new_key, read_keys, revoke_key
 from pincite.serve.rates import Buckets
-from pincite.serve.run import Address, check_exposure, folders_from
+from pincite.serve.run import Address, check_exposure, places_from
 
 
 def test_a_key_is_found_and_nothing_else_is(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_nothing_is_open_to_others_by_mistake(tmp_path: Path) -> None:
         check_exposure(Address(host), tmp_path, is_open=False)
     for bad in (["a=x", "a=y"], ["x", "y"], ["a/b=x"], ["=x"]):
         with pytest.raises(ConfigError):
-            folders_from(bad, tmp_path)
+            places_from(bad, str(tmp_path))
 
 
 def test_a_bucket_fills_at_its_rate() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from pincite.agent.calculate import calculate
 from pincite.agent.trace import AgentStep, Found, Trace
 from pincite.api import Index
-from pincite.core.errors import ConfigError, PinciteError
+from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
 from pincite.core.types import Chunk, Filters
 from pincite.index.filters import NOTHING
 from pincite.store.location import graph_rows
@@ -155,6 +155,8 @@ class Toolbox:
             return _nothing(problem)
         try:
             return tool.call(**arguments)
+        except StoreUnavailable:
+            raise  # nothing is known of what the documents say
         except PinciteError as error:
             return _nothing(f"{error.message}. {error.hint}".strip())
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pincite.cli.filter_options import AsOfFilter, DocumentsOption, filters_from
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    out,
+    print_json,
+    store_alone,
+    told,
+)
 from pincite.core.errors import StoreError
 from pincite.core.types import Filters
 
@@ -69,7 +77,7 @@ def _report(index: str, filters: Filters) -> Audit:
     from pincite.index.filters import RowFilter
     from pincite.store.location import open_snapshot
 
-    with open_snapshot(index) as snapshot:
+    with open_snapshot(index, store_alone().store) as snapshot:
         rows = RowFilter(snapshot)
         if (only := rows.documents(filters)) == frozenset():
             reason = explain(rows, filters) or "no document is left"

@@ -14,6 +14,7 @@ from pincite.cli.options import (
     JsonOption,
     out,
     print_json,
+    store_alone,
     told,
 )
 from pincite.core.errors import StoreError
@@ -30,7 +31,7 @@ def cell(
     """Look up a value in a table; a number fits the row whose range holds it."""
     from pincite import api
 
-    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index, store_alone()) as opened:
         found = opened.cells(table, row, column, document)
         if not found:
             raise StoreError(

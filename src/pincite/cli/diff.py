@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    out,
+    print_json,
+    store_alone,
+    told,
+)
 
 if TYPE_CHECKING:
     from pincite.editions import Change
@@ -30,7 +38,7 @@ def diff(
     from pincite.editions import diff as run
     from pincite.store.location import open_snapshot
 
-    with told(as_json=as_json, index=index), open_snapshot(index) as snapshot:
+    with told(as_json=as_json, index=index), open_snapshot(index, store_alone().store) as snapshot:
         changes = run(snapshot, old, new)
     if as_json:
         print_json(

@@ -18,19 +18,21 @@ from pincite.cli.options import (
     JsonOption,
     SetOption,
     err,
-    folder_of,
     out,
     print_json,
+    settings_from,
     told,
 )
 from pincite.cli.pipelines import pipelines_from
 from pincite.core.errors import ConfigError, SourceError
+from pincite.core.locations import beside
 
 if TYPE_CHECKING:
     from pincite.api import Index
     from pincite.evaluate.judgements.questions import QuestionSet
     from pincite.evaluate.measures import Measure
     from pincite.evaluate.runs import Run
+    from pincite.index.opened import OpenIndex
 
     Asker = Callable[..., Iterable[tuple[Any, Any]]]
 
@@ -65,7 +67,8 @@ def evaluate(
         Path | None, typer.Option("--run", help="Show this stored run; ask nothing.")
     ] = None,
     runs: Annotated[
-        Path | None, typer.Option("--runs", help="Folder for runs; 'runs' in the index if none.")
+        Path | None,
+        typer.Option("--runs", help="Folder for runs; else 'runs' beside the index."),
     ] = None,
     baseline: Annotated[
         Path | None, typer.Option("--baseline", help="A stored run; exit 1 on a significant loss.")
@@ -85,6 +88,7 @@ def evaluate(
         measures_of,
         summarise,
     )
+    from pincite.index.opened import OpenIndex
 
     with told(as_json=as_json, index=index):
         measures = parse_all(measure or default_measures(k))
@@ -93,13 +97,16 @@ def evaluate(
             measures = parse_all(measure or measures_of(made[0]))
         else:
             pipelines = pipelines_from(pipeline or [], config, sets)
+            store = settings_from(config, sets).store
             with ExitStack() as stack:
-                indexes = _open(index, pipelines, without or [], stack)
+                opened = OpenIndex.open(index, store)
+                stack.callback(opened.snapshot.close)
+                indexes = _indexes(opened, pipelines, without or [])
                 asked = _question_sets(questions or [], synthetic, next(iter(indexes.values())))
                 deep = max(depth, k, *(each.depth or 1 for each in measures))
                 asker = _asker(pipelines, without or [], indexes, stack)
                 made = [_run(each, indexes, asker, measures, k, deep) for each in asked]
-            _save(made, runs or folder_of(index, "eval without --runs") / "runs")
+            _save(made, runs or beside(index, store.folder) / "runs")
         old = load_run(baseline) if baseline is not None else None
         shown = [summarise(each, measures) for each in made]
         for each, values in zip(made, shown, strict=True):
@@ -117,19 +124,14 @@ def evaluate(
         raise typer.Exit(1)
 
 
-def _open(
-    index: str, pipelines: dict[str, Any], without: list[str], stack: ExitStack
-) -> dict[str, Index]:
+def _indexes(opened: OpenIndex, pipelines: dict[str, Any], without: list[str]) -> dict[str, Index]:
     """Return an index for each pipeline, and for the first one without each of the stages."""
     from pincite.api import Index
     from pincite.embed.models import spec_of
     from pincite.evaluate.harness import without as leaving_out
     from pincite.evaluate.indexes import WORDS_ALONE, check_pipelines
-    from pincite.index.opened import OpenIndex
 
     check_pipelines(list(pipelines.values()))
-    opened = OpenIndex.open(index)
-    stack.callback(opened.snapshot.close)
     indexes = {name: Index(opened, settings) for name, settings in pipelines.items()}
     for name, settings in pipelines.items():
         spec = spec_of(settings.embedding)
@@ -177,8 +179,8 @@ def _asker(
         return partial(ask, list(indexes.values()))
     from pincite.evaluate.spreading import Recipe, ask_on
 
-    recipes = [Recipe(settings) for settings in pipelines.values()]
-    recipes += [Recipe(first, stage) for stage in dict.fromkeys(without)]
+    recipes = [Recipe(settings.portable()) for settings in pipelines.values()]
+    recipes += [Recipe(first.portable(), stage) for stage in dict.fromkeys(without)]
     return partial(ask_on, cluster, next(iter(indexes.values())).snapshot, recipes)
 
 

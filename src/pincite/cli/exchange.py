@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, err, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    err,
+    out,
+    print_json,
+    store_alone,
+    told,
+)
 from pincite.core.errors import ConfigError
 from pincite.core.locations import shown
 
@@ -30,7 +39,7 @@ def export(
     from pincite.retrieve.similar import Similar, model_of
 
     with told(as_json=as_json, index=index):
-        opened = OpenIndex.open(index)
+        opened = OpenIndex.open(index, store_alone().store)
         model = model_of(opened)
         if with_similar and not model:
             raise ConfigError("the index has no vectors", hint="see: pincite ingest --help")
@@ -48,7 +57,7 @@ def load(
     from pincite.store.location import exists
 
     with told(as_json=as_json):
-        if exists(index):
+        if exists(index, store_alone().store):
             raise ConfigError(
                 f"{shown(index)} has an index already", hint="import into a new one with --index"
             )

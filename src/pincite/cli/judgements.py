@@ -20,6 +20,7 @@ from pincite.cli.options import (
     out,
     print_json,
     settings_from,
+    store_alone,
     told,
 )
 from pincite.core.errors import ConfigError
@@ -110,7 +111,7 @@ def write(
                 hint="--set answer.url=http://localhost:11434/v1 --set answer.model=NAME; "
                 "without one: pincite eval --synthetic",
             )
-        with open_snapshot(index) as snapshot:
+        with open_snapshot(index, store_alone().store) as snapshot:
             places = chosen_places(snapshot)[:count]
         writing = written_questions(places, LanguageModel(settings))
         shown = track(
@@ -145,9 +146,9 @@ def check(
     with told(as_json=as_json, index=index):
         found = read(file)
         odd = list(oddities(found))
-        has_index = exists(index)
+        has_index = exists(index, store_alone().store)
         if has_index:
-            with open_snapshot(index) as snapshot:
+            with open_snapshot(index, store_alone().store) as snapshot:
                 corpus = Corpus(snapshot)
                 odd += [each for q in found.questions for each in in_index(q, corpus)]
     head = {
@@ -245,7 +246,7 @@ def export(
             part = stored.part(pipeline)
             lines = list(write_run(dict(zip(stored.ids, part.chunk_ids, strict=True)), part.name))
         else:
-            with open_snapshot(index) as snapshot:
+            with open_snapshot(index, store_alone().store) as snapshot:
                 lines = list(write_qrels(qrels(read(file), Corpus(snapshot))))
         if to is not None:
             to.write_text("".join(lines), encoding="utf-8")

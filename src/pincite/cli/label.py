@@ -21,6 +21,7 @@ from pincite.cli.options import (
     SetOption,
     out,
     print_json,
+    store_alone,
     told,
 )
 from pincite.cli.pipelines import pipelines_from
@@ -94,7 +95,7 @@ def _loop(
     found = _read(file, add)
     counts: dict[str, Any] = {"judged": 0, "skipped": 0, "questions": []}
     with ExitStack() as stack:
-        opened = OpenIndex.open(index)
+        opened = OpenIndex.open(index, store_alone().store)
         stack.callback(opened.snapshot.close)
         indexes = [Index(opened, settings) for settings in pipelines]
         corpus = Corpus(opened.snapshot)

@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    out,
+    print_json,
+    store_alone,
+    told,
+)
 
 _DATES = (("from", "effective"), ("until", "until"))
 
@@ -22,7 +30,7 @@ def listing(
     """List the documents of the index, or all places of one of them."""
     from pincite import api
 
-    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index, store_alone()) as opened:
         if document is not None:
             opened.snapshot.document(document)
             rows = [

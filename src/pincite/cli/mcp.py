@@ -18,12 +18,12 @@ from pincite.cli.options import (
     IndexOption,
     SetOption,
     err,
-    folder_of,
     settings_from,
     told,
 )
 from pincite.core.errors import ConfigError
 from pincite.core.extras import require
+from pincite.core.locations import is_server
 
 if TYPE_CHECKING:
     from pincite.api import Index
@@ -59,12 +59,11 @@ def mcp(
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="pincite: %(message)s")
         from pincite.mcp.server import make_server
         from pincite.serve.collections import Collection
-        from pincite.store.manifest import pointer
+        from pincite.store.location import open_snapshot
 
-        folder = folder_of(index, "mcp")
-        pointer(folder)  # without an index there is nothing to wait for
+        open_snapshot(index, settings.store).close()  # without an index there is nothing to serve
         tags = None if access is None else tuple(tag for tag in access if tag)
-        collection = Collection("documents", folder, settings)
+        collection = Collection("documents", index, settings)
         server = make_server(partial(_lent, collection, tags), links=links)
         if http:
             _serve(server, host, port, token)
@@ -76,8 +75,9 @@ def mcp(
 def _lent(
     collection: Collection, access: tuple[str, ...] | None, _request: object
 ) -> AbstractContextManager[Index]:
-    """Lend the newest generation."""
-    collection.refresh()
+    """Lend the newest generation; a server is not asked before every call."""
+    seconds = collection.settings.serve.reload_seconds
+    collection.refresh(within=seconds if is_server(collection.location) else 0.0)
     return collection.lease(access)
 
 

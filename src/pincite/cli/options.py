@@ -17,8 +17,24 @@ from rich.text import Text
 
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, PinciteError, StoreError
-from pincite.core.locations import is_server, shown
+from pincite.core.locations import is_server
 from pincite.core.settings import Settings, load_settings
+
+DEFAULT_INDEX = "pincite-index"
+VARIABLE = "PINCITE_INDEX"
+_URL = "store.url"
+
+
+def _located(context: typer.Context, value: str) -> str:
+    """Return where the index is, if no option says it: see :func:`location_from`."""
+    source = context.get_parameter_source("index")
+    is_option = source is not None and source.name == "COMMANDLINE"
+    if context.resilient_parsing or is_option:
+        return value
+    known = context.params  # what is eager was read before
+    with told(as_json=bool(known.get("as_json"))):
+        return location_from(known.get("config"), known.get("sets"))
+
 
 # A text, for a path would make one slash of the two in a URL.
 IndexOption = Annotated[
@@ -26,17 +42,20 @@ IndexOption = Annotated[
     typer.Option(
         "--index",
         "-i",
-        envvar="PINCITE_INDEX",
+        envvar=VARIABLE,
+        callback=_located,
         metavar="FOLDER|URL",
         help="Folder of the index, or the URL of its server.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", is_eager=True)]
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="Settings file; ./pincite.toml if it is there.")
+    Path | None,
+    typer.Option("--config", help="Settings file; ./pincite.toml if it is there.", is_eager=True),
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="One setting, e.g. --set search.k=5.")
+    list[str] | None,
+    typer.Option("--set", help="One setting, e.g. --set search.k=5.", is_eager=True),
 ]
 DocumentOption = Annotated[
     str | None, typer.Option("--document", "-d", help="Only in this document.")
@@ -45,7 +64,6 @@ AsOfOption = Annotated[
     str | None,
     typer.Option("--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."),
 ]
-DEFAULT_INDEX = "pincite-index"
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
@@ -58,14 +76,22 @@ def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
     return load_settings(file, os.environ, overrides or ())
 
 
-def folder_of(index: str, command: str) -> Path:
-    """Return the folder of an index; ConfigError if a command cannot use one in a server."""
-    if is_server(index):
-        raise ConfigError(
-            f"pincite {command} needs an index in a folder",
-            hint=f"make a copy of it: pincite copy {shown(index)} FOLDER",
-        )
-    return Path(index)
+def location_from(config: Path | None, overrides: list[str] | None) -> str:
+    """Return where the index is that no --index names.
+
+    It is what --set store.url says, then PINCITE_INDEX, then store.url of the environment, then of
+    the file, then the usual folder.
+    """
+    is_set = any(each.partition("=")[0].strip() == _URL for each in overrides or ())
+    named = os.environ.get(VARIABLE, "")
+    if named and not is_set:
+        return named
+    return settings_from(config, overrides).store.url or DEFAULT_INDEX
+
+
+def store_alone() -> Settings:
+    """Return settings that say how to reach the index, for commands that need no others."""
+    return Settings(store=settings_from(None, None).store)
 
 
 def parse_day(text: str | None) -> date | None:

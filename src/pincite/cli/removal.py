@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, out, print_json, told
+from pincite.cli.options import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    out,
+    print_json,
+    store_alone,
+    told,
+)
 from pincite.core.errors import StoreError
 
 
@@ -21,7 +29,7 @@ def remove(
     from pincite import update
 
     with told(as_json=as_json, index=index):
-        gone = update.remove(index, documents)
+        gone = update.remove(index, documents, store_alone().store)
         missing = [doc_id for doc_id in documents if doc_id not in gone]
         if missing:
             raise StoreError(f"not in the index: {', '.join(missing)}", hint="see: pincite list")

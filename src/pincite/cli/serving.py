@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pincite.cli.options import (
-    DEFAULT_INDEX,
     ConfigOption,
     JsonOption,
     SetOption,
     err,
+    location_from,
     settings_from,
     told,
 )
@@ -23,7 +22,7 @@ from pincite.cli.options import (
 def serve(
     index: Annotated[
         list[str] | None,
-        typer.Option("--index", "-i", help="FOLDER, or NAME=FOLDER for each of several."),
+        typer.Option("--index", "-i", help="FOLDER or URL; NAME=FOLDER for each of several."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535)] = 8321,
@@ -53,16 +52,15 @@ def serve(
         require("python_multipart", extra="serve")
         require("jinja2", extra="serve")
         from pincite.serve.keys import DEFAULT_FILE
-        from pincite.serve.run import Address, folders_from, run
+        from pincite.serve.run import Address, places_from, run
         from pincite.serve.service import Options
 
         settings = settings_from(config, sets)
-        default = os.environ.get("PINCITE_INDEX", DEFAULT_INDEX)
-        folders = folders_from(index or [], default)
+        places = places_from(index or [], "" if index else location_from(config, sets))
         file = keys or (DEFAULT_FILE if DEFAULT_FILE.exists() else None)
         options = Options(file, audit_log, workers)
         logging.basicConfig(level=logging.INFO, format="%(message)s")
         logging.getLogger("httpx").setLevel(logging.WARNING)
         who = f"keys of {file}" if file else "no keys: everybody who reaches it may do everything"
-        err.print(f"http://{host}:{port}  ({', '.join(folders)}; {who})", markup=False)
-        run(folders, settings, options, Address(host, port), is_open=is_open)
+        err.print(f"http://{host}:{port}  ({', '.join(places)}; {who})", markup=False)
+        run(places, settings, options, Address(host, port), is_open=is_open)

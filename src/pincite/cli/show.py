@@ -16,6 +16,7 @@ from pincite.cli.options import (
     err,
     parse_day,
     print_json,
+    store_alone,
     told,
 )
 from pincite.core.editions import when
@@ -31,7 +32,7 @@ def show(
     """Print the text of a place exactly; its heading path goes to standard error."""
     from pincite import api
 
-    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index, store_alone()) as opened:
         day = parse_day(as_of)
         places = opened.show(locator, document, as_of=day)
         editions = [opened.snapshot.edition(chunk.span.doc_id) for chunk in places]

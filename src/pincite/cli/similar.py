@@ -14,6 +14,7 @@ from pincite.cli.options import (
     err,
     out,
     print_json,
+    store_alone,
     told,
 )
 
@@ -31,7 +32,7 @@ def similar(
     """List the nearest places of other sections, by the vectors of the index."""
     from pincite import api
 
-    with told(as_json=as_json, index=index), api.Index.open(index) as opened:
+    with told(as_json=as_json, index=index), api.Index.open(index, store_alone()) as opened:
         places = opened.show(locator, document)
         found = [(place, opened.similar(place, k, least)) for place in places]
     if as_json:

@@ -5,7 +5,9 @@
     ├── SourceError          a document cannot be read           3 / 422
     ├── StoreError           index or place missing, damaged     4 / 404
     │   ├── StaleIndex       built with other settings           4 / 409
-    │   └── IndexBusy        another process is writing          4 / 423
+    │   ├── IndexBusy        another process is writing          4 / 423
+    │   └── StoreUnavailable the store's server gives no answer  4 / 503
+    │       └── StoreFull    the store has no room left          4 / 507
     ├── ModelError           a model does not fit                5 / 500
     ├── MissingExtra         an optional part is not installed   6 / 501
     └── ClusterError         other machines do not do their part 7 / 503
@@ -19,6 +21,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pincite.core.locations import without_passwords
+
 
 class PinciteError(Exception):
     """The base of every error that carries an explanation for the user.
@@ -31,9 +35,10 @@ class PinciteError(Exception):
     http_status: ClassVar[int] = 500
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        # Errors are printed, logged, sent and kept: this is the one place that all pass.
+        self.message = without_passwords(message)
+        self.hint = without_passwords(hint)
+        super().__init__(self.message)
 
 
 class ConfigError(PinciteError):
@@ -67,6 +72,18 @@ class IndexBusy(StoreError):
     """Another process holds the write lock of the index."""
 
     http_status = 423
+
+
+class StoreUnavailable(StoreError):
+    """The server of an index is gone or too slow; asking again may help."""
+
+    http_status = 503
+
+
+class StoreFull(StoreUnavailable):
+    """The server of an index has no room left; reading goes on."""
+
+    http_status = 507
 
 
 class ModelError(PinciteError):

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
+
+# Here, in a folder for each server, is what belongs to an index and does not come from documents.
+FILES = "pincite-files"
+# Only what may hold a password; other addresses are left as they are.
+_SECRET_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>]*(?:@|password=)[^\s'\"`<>]*")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def is_server(location: str | Path) -> bool:
@@ -24,6 +32,45 @@ def shown(location: str | Path) -> str:
     if not is_server(location):
         return str(location)
     parts = urlsplit(str(location))
+    if has_stray_password(str(location)):
+        return f"{parts.scheme}://{parts.netloc.partition(':')[0]}"
     user, at, host = parts.netloc.rpartition("@")
     plain = f"{user.partition(':')[0]}{at}{host}"
     return urlunsplit(parts._replace(netloc=plain, query=""))
+
+
+def has_stray_password(url: str) -> bool:
+    """Tell whether a URL may have a password where a host or a path is looked for.
+
+    >>> has_stray_password("postgresql://ann:a/b@db/laws")
+    True
+    """
+    parts = urlsplit(url)
+    return "@" not in parts.netloc and "@" in f"{parts.path}{parts.query}{parts.fragment}"
+
+
+def without_passwords(text: str) -> str:
+    """Return a text whose URLs are shown as people may read them; most texts have none.
+
+    >>> without_passwords("store: got 'postgresql://ann:secret@db/laws'")
+    "store: got 'postgresql://ann@db/laws'"
+    """
+    return _SECRET_URL.sub(lambda found: shown(found.group()), text) if "://" in text else text
+
+
+def beside(location: str | Path, folder: str = "") -> Path:
+    """Return the folder of what is kept beside an index: runs, uploads, judgements.
+
+    It is the index's own. An index in a server has one of its name in ``folder``.
+
+    >>> beside("laws"), beside("postgresql://ann:secret@db:5432/laws#acts")
+    (PosixPath('laws'), PosixPath('pincite-files/db-5432-laws-acts-6b6ae6'))
+    """
+    if not is_server(location):
+        return Path(location)
+    parts = urlsplit(shown(location))
+    host = parts.netloc.rpartition("@")[2]  # whoever reads it, it is the same index
+    named = f"{host}{parts.path}#{parts.fragment}"
+    digest = hashlib.sha256(f"{parts.scheme}://{named}".encode()).hexdigest()[:6]
+    name = _NOT_IN_NAMES.sub("-", named).strip("-.")
+    return Path(folder or FILES) / f"{name[:80]}-{digest}"

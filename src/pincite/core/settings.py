@@ -147,10 +147,15 @@ class Settings:
         known = {name: shape[name] for name in ("ingest", "tokens") if name in shape}
         return merged(cls(), known, origin=origin)
 
+    def portable(self) -> Settings:
+        """Return the settings that may leave this machine: they name no store, nor its password."""
+        return replace(self, store=replace(self.store, url="", folder=""))
+
     def fingerprint(self) -> str:
         """Return a short hash of all settings that can change a result, for reports and models."""
         values = asdict(self)
         del values["cluster"]  # the same comes out wherever it is worked out
+        del values["store"]["url"], values["store"]["folder"]  # and wherever the index is
         text = json.dumps(values, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

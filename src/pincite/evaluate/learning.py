@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pincite.api import Index
-from pincite.core.errors import SourceError, StoreError
+from pincite.core.errors import SourceError, StoreError, StoreUnavailable
 from pincite.core.types import Query
 from pincite.learn.examples import Examples
 from pincite.learn.labels import Gold, grade_by_place
@@ -67,6 +67,8 @@ def _golds(place: Mapping[str, Any], index: Index) -> Iterator[Gold]:
     try:
         for chunk in index.show(str(place["locator"]), document):
             yield Gold(document, span=chunk.span)
+    except StoreUnavailable:
+        raise
     except StoreError:
         return  # another edition of the documents; the summary counts what was used
 

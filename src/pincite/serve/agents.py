@@ -17,7 +17,7 @@ from pincite.api import Index
 from pincite.mcp.server import http_app, make_server
 from pincite.serve.errors import overloaded
 from pincite.serve.requests import caller_with
-from pincite.serve.service import Service, without_paths
+from pincite.serve.service import Service
 
 PATH = "/mcp"
 
@@ -55,5 +55,5 @@ class Agents:
         caller = request.state.caller
         chosen = self._service.collection(caller, request.query_params.get("collection", ""))
         request.state.asked.collection = chosen.name
-        with chosen.lease(caller.access) as index, without_paths(chosen):
+        with chosen.lease(caller.access) as index:
             yield index

@@ -27,6 +27,7 @@ from pincite.serve.middleware import Envelope
 from pincite.serve.page.mount import add_page
 from pincite.serve.requests import add_error_handlers
 from pincite.serve.service import DEFAULT, Options, Service
+from pincite.store.location import Location
 
 if TYPE_CHECKING:
     from pincite.serve.agents import Agents
@@ -48,17 +49,17 @@ Send a key as `Authorization: Bearer KEY` where keys are configured. Errors have
 
 
 def create_app(
-    folders: Path | str | Mapping[str, Path | str],
+    places: Location | Mapping[str, Location],
     settings: Settings | None = None,
     options: Options | None = None,
 ) -> FastAPI:
-    """Return the application that serves one index folder, or several by name.
+    """Return the application that serves one index, or several by name: folders, or URLs.
 
     Indexes are opened when the application starts, not here.
     """
-    named = {DEFAULT: folders} if isinstance(folders, Path | str) else folders
+    named = {DEFAULT: places} if isinstance(places, Path | str) else places
     chosen = settings or Settings()
-    service = Service({n: Path(folder) for n, folder in named.items()}, chosen, options)
+    service = Service(named, chosen, options)
 
     agents = _agents(service)
 

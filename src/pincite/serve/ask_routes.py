@@ -10,12 +10,14 @@ from fastapi.responses import Response
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pincite.ask.asker import Asker, Message
+from pincite.ask.events import CompleteEvent
 from pincite.core.types import Filters
 from pincite.serve.callers import Caller
 from pincite.serve.errors import ServiceError
+from pincite.serve.reading import generation_of
 from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
 from pincite.serve.schemas import CollectionName, Count, FilterBody, Query, Strict
-from pincite.serve.service import Asked, Service, without_paths
+from pincite.serve.service import Asked, Service
 from pincite.serve.streams import AnswerStream, event_stream, open_stream, sse
 
 router = APIRouter(tags=["ask"], responses=ERRORS)
@@ -64,6 +66,7 @@ class AnswerReply(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     collection: str
+    generation: int
     question: str
     text: str
     sentences: list[dict[str, Any]]
@@ -159,9 +162,14 @@ class Answering:
 
         def work() -> dict[str, Any]:
             lease = self.collection.lease(self.caller.access, self.threshold)
-            with lease as index, without_paths(self.collection):
+            with lease as index:
                 answer = Asker(index).answer(question, filters=filters, k=k, history=self.history)
-                return {"collection": self.collection.name, **answer.plain()}
+                generation = generation_of(index)
+                return {
+                    "collection": self.collection.name,
+                    "generation": generation,
+                    **answer.plain(),
+                }
 
         return await self.service.asking.run(self.service.limits.ask_seconds, work)
 
@@ -173,4 +181,7 @@ async def _lines(stream: AnswerStream) -> AsyncIterator[str]:
             yield ": still working\n\n"
             continue
         number += 1
-        yield sse(event.name, event.plain(), number)
+        values = event.plain()
+        if isinstance(event, CompleteEvent):
+            values = {**values, "generation": stream.generation}
+        yield sse(event.name, values, number)

@@ -1,4 +1,4 @@
-"""Collections: named indexes that follow their folders, and what each reader may see of them.
+"""Collections: named indexes that follow their stores, and what each reader may see of them.
 
 A request works on one generation from its begin to its end. A new one is opened and warmed beside
 the old one, then takes its place; the old one is closed when its last request has ended.
@@ -12,15 +12,15 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from threading import Lock
 
 from pincite.api import Index
-from pincite.core.errors import PinciteError, StoreError
+from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavailable
+from pincite.core.locations import beside, shown
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.rerank.metrics import Metrics
-from pincite.store.manifest import pointer
+from pincite.store.location import Location, Watch
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.
 VIEWS = 16
@@ -30,10 +30,10 @@ logger = logging.getLogger("pincite.serve")
 class Generation:
     """One open generation, its views, and who is using it."""
 
-    def __init__(self, folder: Path, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, location: Location, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self._metrics = metrics
-        self.index = Index(OpenIndex.open(folder), settings, metrics=metrics)
+        self.index = Index(OpenIndex.open(location, settings.store), settings, metrics=metrics)
         self.number = self.index.snapshot.manifest.generation
         self._views: OrderedDict[tuple[tuple[str, ...] | None, float], Index] = OrderedDict()
         self._lock = Lock()
@@ -96,19 +96,24 @@ class Generation:
 
 
 class Collection:
-    """One index folder, served under a name; safe for any number of threads."""
+    """One index, served under a name; safe for any number of threads."""
 
     def __init__(
-        self, name: str, folder: Path, settings: Settings, metrics: Metrics | None = None
+        self, name: str, location: Location, settings: Settings, metrics: Metrics | None = None
     ) -> None:
         self.name = name
-        self.folder = folder
+        self.location = location
+        # What does not come from documents: uploads, jobs, judgements, runs.
+        self.folder = beside(location, settings.store.folder)
         self.settings = settings
         self.metrics = metrics or Metrics(log_queries=settings.rerank.log_queries)
         self.reloads = 0
         self.problem = ""  # why the newest generation is not served, for the log and metrics
+        self.is_reachable = True  # whether its store answered when it was last looked at
+        self._watch = Watch(location, settings.store)
+        self._looked = 0.0
         self._current: Generation | None = None
-        self._pointer: tuple[int, str] | None = None
+        self._stamp = ""
         self._lock = Lock()
         self._opening = Lock()
         self.writing = Lock()  # one of this process writes at a time
@@ -120,10 +125,15 @@ class Collection:
         return current.number if current else 0
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ingested yet, as far as its store tells."""
+        return self._current is None and self.is_reachable
+
+    @property
     def is_ready(self) -> bool:
         """Whether a search would load nothing any more; an empty collection is ready."""
         current = self._current
-        return current is None or current.index.ready
+        return self.is_reachable and (current is None or current.index.ready)
 
     @contextmanager
     def lease(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> Iterator[Index]:
@@ -131,44 +141,70 @@ class Collection:
         with self._lock:
             generation = self._current
             if generation is None:
-                raise StoreError(
-                    f"the collection {self.name!r} has no documents yet", hint="upload some first"
-                )
+                raise self._nothing()
             generation.enter()
         try:
-            yield generation.seen_by(access, threshold)
+            with self.discreet():
+                yield generation.seen_by(access, threshold)
         finally:
             generation.leave()
 
-    def refresh(self) -> bool:
+    def _nothing(self) -> StoreError:
+        if not self.is_reachable:
+            return _told_others(self.name, StoreUnavailable(""))
+        return StoreError(
+            f"the collection {self.name!r} has no documents yet", hint="upload some first"
+        )
+
+    @contextmanager
+    def discreet(self) -> Iterator[None]:
+        """Keep folders, hosts and users out of errors that are told to others."""
+        try:
+            yield
+        except StoreUnavailable as error:
+            raise _told_others(self.name, error) from error
+        except PinciteError as error:
+            names = {str(self.folder), str(self.folder.absolute()), shown(self.location)}
+            for each in sorted(names, key=len, reverse=True):
+                error.message = error.message.replace(each, self.name)
+                error.hint = error.hint.replace(each, self.name)
+            raise
+
+    def refresh(self, within: float = 0.0) -> bool:
         """Serve the newest generation; True if it is another one than before.
 
-        One that cannot be opened is not served: the one before goes on, and the log says why.
+        One that cannot be opened is not served: the one before goes on, and the log says why. With
+        ``within``, nothing is done so many seconds after the last look.
         """
         with self._opening:
-            return self._refresh()
+            if within and time.monotonic() - self._looked < within:
+                return False
+            try:
+                return self._refresh()
+            finally:
+                self._looked = time.monotonic()
 
     def _refresh(self) -> bool:
-        if not (self.folder / "CURRENT").exists():
-            return False  # nothing was ingested yet
+        started = time.monotonic()
         try:
-            newest = pointer(self.folder)
-            if newest == self._pointer:
-                return False
-            started = time.monotonic()
-            generation = Generation(self.folder, self.settings, self.metrics)
-            generation.index.warm()
+            newest = self._watch.stamp()
+            generation = self._opened() if newest not in ("", self._stamp) else None
         except PinciteError as error:
             if self.problem != error.message:
                 logger.error("collection %s: %s", self.name, error.message)
             self.problem = error.message
-            if self._current is None:
+            self.is_reachable = not isinstance(error, StoreUnavailable)
+            if self._current is None and self.is_reachable:
                 raise
             return False
+        if not self.is_reachable:
+            logger.info("collection %s: its store answers again", self.name)
+        self.problem, self.is_reachable = "", True
+        if generation is None:
+            return False  # the same as before, or nothing was ingested yet
         with self._lock:
             old, self._current = self._current, generation
-            self._pointer = newest
-        self.problem = ""
+            self._stamp = newest
         self.reloads += old is not None
         took = time.monotonic() - started
         logger.info("collection %s: generation %d in %.2f s", self.name, generation.number, took)
@@ -176,9 +212,31 @@ class Collection:
             old.retire()
         return True
 
+    def _opened(self) -> Generation:
+        """Return the newest generation, ready to be asked."""
+        generation = Generation(self.location, self.settings, self.metrics)
+        try:
+            generation.index.warm()
+        except BaseException:
+            generation.index.close()
+            raise
+        return generation
+
     def close(self) -> None:
         """Stop serving; what is in use is closed when it is no longer."""
         with self._lock:
             old, self._current = self._current, None
         if old is not None:
             old.retire()
+        self._watch.close()
+
+
+def _told_others(name: str, error: StoreUnavailable) -> StoreUnavailable:
+    """Return an error of a server without what the server said: that is for the log."""
+    if isinstance(error, StoreFull):
+        return StoreFull(
+            f"the store of {name!r} has no room left", hint="tell who runs the service"
+        )
+    return StoreUnavailable(
+        f"the store of {name!r} does not answer", hint="try again in some seconds"
+    )

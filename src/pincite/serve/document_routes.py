@@ -97,7 +97,7 @@ async def documents(
     """List the documents that the key may see."""
     chosen = service.collection(caller, collection)
     asked.collection = chosen.name
-    if not chosen.generation:
+    if chosen.is_empty:
         return reply({"collection": chosen.name, "generation": 0, "documents": []})
 
     def work(index: Index) -> Response:
@@ -133,7 +133,7 @@ async def upload(
 
 def _check_origin(collection: Collection, document: str) -> None:
     """Refuse to replace a document that came from a file of this machine."""
-    if not collection.generation:
+    if collection.is_empty:
         return
     with collection.lease(None) as index:
         meta = index.snapshot.meta(document)

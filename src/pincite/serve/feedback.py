@@ -81,9 +81,12 @@ def question_of(questions: QuestionSet, text: str) -> Question:
 def _locked(file: Path) -> Iterator[None]:
     """Let one request of one process change the file at a time."""
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreError("feedback cannot be written here") from error
+        raise StoreError(
+            "feedback cannot be written here", hint="see store.folder in the settings"
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -6,17 +6,21 @@ from collections.abc import Iterator
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from pincite.serve.metrics import counter, gauge, worker_lines
 from pincite.serve.requests import ERRORS, Admin, TheService, reply
 from pincite.serve.service import Service
 
 router = APIRouter(tags=["service"])
+NO_ANSWER = "the store does not answer"  # anybody may ask; who runs the service reads its log
 
 
 class Health(BaseModel):
     status: str
+    problems: dict[str, str] = Field(
+        default={}, description="Of each collection that cannot be served: why."
+    )
 
 
 @router.get("/healthz", response_model=Health)
@@ -27,10 +31,16 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Health, responses={503: {"model": Health}})
 async def readyz(service: TheService) -> Response:
-    """Say whether a search would be answered at once; 503 while indexes are being opened."""
+    """Say whether a search would be answered at once; 503 while indexes are being opened.
+
+    Also 503 while the store of a collection does not answer; what is in memory is still served.
+    """
     if service.is_stopping:
         return reply({"status": "stopping"}, 503)
-    is_ready = all(each.is_ready for each in service.collections.values())
+    served = service.collections.values()
+    if problems := {each.name: NO_ANSWER for each in served if not each.is_reachable}:
+        return reply({"status": "store unavailable", "problems": problems}, 503)
+    is_ready = all(each.is_ready for each in served)
     return reply({"status": "ready" if is_ready else "starting"}, 200 if is_ready else 503)
 
 
@@ -56,6 +66,8 @@ def _lines(service: Service) -> Iterator[str]:
     served = [(f'collection="{name}"', each) for name, each in service.collections.items()]
     yield from gauge("pincite_generation", [(name, each.generation) for name, each in served])
     yield from counter("pincite_reloads_total", [(name, each.reloads) for name, each in served])
+    reached = [(name, float(each.is_reachable)) for name, each in served]
+    yield from gauge("pincite_store_reachable", reached)
     stale = [(name, float(bool(each.problem))) for name, each in served]
     yield from gauge("pincite_newest_generation_unusable", stale)
     yield from service.reranking.text().splitlines()

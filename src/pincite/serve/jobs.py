@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pincite.core.errors import IndexBusy, PinciteError, SourceError, StoreError
 from pincite.core.settings import ClusterSettings, Settings
 from pincite.serve.collections import Collection
-from pincite.store.files import delete, write_durably
-from pincite.store.manifest import current
+from pincite.store.files import delete, explained, write_durably
+from pincite.store.location import exists, shape_of
 from pincite.update import Outcome, ingest_files, remove
 from pincite.vectorise import embed_index
 
+T = TypeVar("T")
 State = Literal["queued", "reading", "embedding", "done", "rejected", "failed"]
 ENDED = ("done", "rejected", "failed")
 JOBS, UPLOADS = "jobs", "uploads"
@@ -31,6 +34,7 @@ KEPT_JOBS = 200
 BUSY_SECONDS = 60.0
 # Progress is written no more often than this.
 PROGRESS_SECONDS = 0.5
+_OWN = ("pid", "host")  # of the process that has the job
 _ID = re.compile(r"[0-9a-f]{16}")
 _BAD_PART = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|]|^\.|^\s|\s$|^$")
 logger = logging.getLogger("pincite.serve")
@@ -52,9 +56,10 @@ class Job:
     hint: str = ""
     created: str = ""
     pid: int = 0
+    host: str = ""
 
     def plain(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "pid"}
+        return {name: value for name, value in asdict(self).items() if name not in _OWN}
 
 
 def document_name(written: str) -> str:
@@ -87,8 +92,9 @@ class Jobs:
         """Return a new job that waits."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         job = Job(secrets.token_hex(8), self.collection.name, document, created=now)
-        job = replace(job, pid=os.getpid())
-        self.folder.mkdir(parents=True, exist_ok=True)
+        job = replace(job, pid=os.getpid(), host=platform.node())
+        with self.collection.discreet(), explained("write to", self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         self._write(job)
         self._sweep()
         return job
@@ -102,7 +108,8 @@ class Jobs:
             job = Job(**json.loads((self.folder / f"{job_id}.json").read_bytes()))
         except FileNotFoundError:
             raise missing from None
-        if job.state not in ENDED and not _is_running(job.pid):
+        is_ours = job.host in ("", platform.node())  # replicas may share the folder
+        if job.state not in ENDED and is_ours and not _is_running(job.pid):
             return replace(job, state="failed", reason="the server was stopped meanwhile")
         return job
 
@@ -120,7 +127,8 @@ class Jobs:
     def run(self, job: Job) -> None:
         """Bring the document into the index, and serve it; what happens is in the job."""
         try:
-            job = self._ingest(replace(job, state="reading"))
+            with self.collection.discreet():
+                job = self._ingest(replace(job, state="reading"))
         except PinciteError as error:
             job = replace(job, state="failed", reason=self._told(error.message), hint=error.hint)
         except Exception:
@@ -141,14 +149,19 @@ class Jobs:
                 keep.append(True)
             self.collection.refresh()
             job = replace(job, status=outcome.status, chunks=outcome.chunks, state="embedding")
-            last = 0.0
-            for progress in embed_index(self.collection.folder, self.settings):
-                job = replace(job, done=progress.done, total=progress.total)
-                if time.monotonic() - last >= PROGRESS_SECONDS:
-                    last = time.monotonic()
-                    self._write(job)
+            job = _patiently(partial(self._embed, job))
             self.collection.refresh()
         return replace(job, state="done")
+
+    def _embed(self, job: Job) -> Job:
+        """Give the index the vectors it lacks."""
+        last = 0.0
+        for progress in embed_index(self.collection.location, self.settings):
+            job = replace(job, done=progress.done, total=progress.total)
+            if time.monotonic() - last >= PROGRESS_SECONDS:
+                last = time.monotonic()
+                self._write(job)
+        return job
 
     @contextmanager
     def _placed(self, job: Job) -> Iterator[tuple[Path, list[bool]]]:
@@ -178,30 +191,24 @@ class Jobs:
 
     def _read(self, file: Path, document: str) -> Outcome:
         """Ingest one file, waiting for whoever else is writing."""
-        until = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                (outcome,) = ingest_files(
-                    [(file, document)], self.collection.folder, self._shaped()
-                )
-                return outcome
-            except IndexBusy:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.2)
+        location, settings = self.collection.location, self._shaped()
+        (outcome,) = _patiently(lambda: list(ingest_files([(file, document)], location, settings)))
+        return outcome
 
     def _shaped(self) -> Settings:
         """Return the settings with what shaped the index: an upload must not need a rebuild."""
-        if not (self.collection.folder / "CURRENT").exists():
+        location, store = self.collection.location, self.settings.store
+        if not exists(location, store):
             return self.settings
-        shape = current(self.collection.folder).shape
+        shape = shape_of(location, store)
         known = Settings.from_shape(shape, origin="index")
         return replace(self.settings, ingest=known.ingest, tokens=known.tokens)
 
     def remove(self, document: str) -> None:
         """Take a document out of the index; StoreError if it is not there."""
-        with self.collection.writing:
-            if not remove(self.collection.folder, [document]):
+        location, store = self.collection.location, self.settings.store
+        with self.collection.writing, self.collection.discreet():
+            if not _patiently(lambda: remove(location, [document], store)):
                 raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
             file = self.uploads / document
             if file.is_file() and self.uploads.resolve() in file.resolve().parents:
@@ -225,6 +232,18 @@ class Jobs:
         files = sorted(self.folder.glob("*.json"), key=_age)
         for file in files[:-KEPT_JOBS]:
             delete(file)
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Do some work, waiting for whoever else is writing."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return work()
+        except IndexBusy:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
 
 
 def _age(file: Path) -> int:

@@ -33,8 +33,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         422: "The request does not have the right form.",
         423: "Somebody else is writing.",
         429: "Too many requests with this key.",
-        503: "Too much to do.",
+        503: "Too much to do, or the store does not answer.",
         504: "Not done in time.",
+        507: "The store has no room left.",
     }.items()
 }
 
@@ -94,7 +95,7 @@ def tell(request: Request, error: PinciteError) -> Response:
     headers = {}
     if isinstance(error, ServiceError) and error.retry_after is not None:
         headers["retry-after"] = str(max(1, round(error.retry_after)))
-    elif status_of(error) == 423:
+    elif status_of(error) in (423, 503):
         headers["retry-after"] = "5"
     if status_of(error) == 401:
         headers["www-authenticate"] = "Bearer"

@@ -1,4 +1,4 @@
-"""Starting the service: one process, or several that share the mapped files of the index."""
+"""Starting the service: one process, or several that share the mapped files of a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pincite.core.errors import ConfigError
-from pincite.core.locations import shown
 from pincite.core.settings import Settings, merged
 from pincite.serve.app import create_app
 from pincite.serve.service import DEFAULT, Options
@@ -40,26 +39,22 @@ class Address:
             return False
 
 
-def folders_from(written: list[str], default: str | Path) -> dict[str, Path]:
-    """Return index folders by name from ``NAME=FOLDER`` or one plain ``FOLDER``.
+def places_from(written: list[str], default: str) -> dict[str, str]:
+    """Return indexes by name from ``NAME=PLACE`` or one plain ``PLACE``, a folder or a URL.
 
-    >>> folders_from(["law=a/b", "c"], Path("d"))
-    {'law': PosixPath('a/b'), 'default': PosixPath('c')}
+    >>> places_from(["law=a/b", "postgresql://host/db?sslmode=require"], "d")
+    {'law': 'a/b', 'default': 'postgresql://host/db?sslmode=require'}
     """
-    named: dict[str, Path] = {}
-    for each in written or [str(default)]:
-        if "://" in each:
-            raise ConfigError(
-                "pincite serve needs an index in a folder",
-                hint=f"make a copy of it: pincite copy {shown(each)} FOLDER",
-            )
-        name, equals, folder = each.partition("=")
-        name, folder = (name, folder) if equals else (DEFAULT, each)
+    named: dict[str, str] = {}
+    for each in written or [default]:
+        name, equals, place = each.partition("=")
+        if not equals or "://" in name:  # a URL has such signs of its own
+            name, place = DEFAULT, each
         if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
             raise ConfigError(f"no name of a collection: {name!r}", hint="write NAME=FOLDER")
         if name in named:
             raise ConfigError(f"two collections are called {name!r}", hint="write NAME=FOLDER")
-        named[name] = Path(folder)
+        named[name] = place
     return named
 
 
@@ -73,7 +68,7 @@ def check_exposure(address: Address, keys: Path | None, *, is_open: bool) -> Non
 
 
 def run(
-    folders: Mapping[str, Path],
+    places: Mapping[str, str],
     settings: Settings,
     options: Options,
     address: Address,
@@ -84,7 +79,7 @@ def run(
     import uvicorn
 
     check_exposure(address, options.keys, is_open=is_open)
-    app = create_app(folders, settings, options)  # before binding: mistakes are told at once
+    app = create_app(places, settings, options)  # before binding: mistakes are told at once
     common: dict[str, Any] = {
         "host": address.host,
         "port": address.port,
@@ -100,15 +95,15 @@ def run(
         return
     with tempfile.TemporaryDirectory(prefix="pincite-serve-") as scratch:  # for this user alone
         shared = replace(options, sessions=Path(scratch) / "sessions.sqlite")
-        os.environ[VARIABLE] = _plan(folders, settings, shared)
+        os.environ[VARIABLE] = _plan(places, settings, shared)
         factory = "pincite.serve.run:planned_app"
         uvicorn.run(factory, factory=True, workers=options.workers, **common)
 
 
-def _plan(folders: Mapping[str, Path], settings: Settings, options: Options) -> str:
+def _plan(places: Mapping[str, str], settings: Settings, options: Options) -> str:
     return json.dumps(
         {
-            "folders": {name: str(folder.absolute()) for name, folder in folders.items()},
+            "places": dict(places),
             "settings": asdict(settings),
             "keys": str(options.keys.absolute()) if options.keys else None,
             "audit_log": str(options.audit_log.absolute()) if options.audit_log else None,
@@ -128,4 +123,4 @@ def planned_app() -> FastAPI:
         plan["workers"],
         Path(plan["sessions"]) if plan["sessions"] else None,
     )
-    return create_app({n: Path(f) for n, f in plan["folders"].items()}, settings, options)
+    return create_app(plan["places"], settings, options)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -24,6 +24,7 @@ from pincite.serve.metrics import HttpMetrics
 from pincite.serve.rates import Buckets
 from pincite.serve.sessions import Sessions
 from pincite.serve.work import Work
+from pincite.store.location import Location
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,22 +48,22 @@ class Service:
     """One process of the service; lives as long as its event loop."""
 
     def __init__(
-        self, folders: Mapping[str, Path], settings: Settings, options: Options | None = None
+        self, places: Mapping[str, Location], settings: Settings, options: Options | None = None
     ) -> None:
         self.settings = settings
         self.limits = settings.serve
         self.options = options or Options()
-        if not folders:
+        if not places:
             raise ConfigError("no index to serve", hint="name one: pincite serve --index FOLDER")
         self.reranking = Metrics(log_queries=settings.rerank.log_queries)
         self.collections = {
-            name: Collection(name, folder, settings, self.reranking)
-            for name, folder in folders.items()
+            name: Collection(name, place, settings, self.reranking)
+            for name, place in places.items()
         }
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
         self.asking = Work("ask", max(1, self.limits.ask_threads), self.limits.queue)
-        self.writing = Work("write", len(folders), self.limits.jobs * len(folders))
+        self.writing = Work("write", len(places), self.limits.jobs * len(places))
         self.metrics = HttpMetrics()
         self.audit = AuditLog(self.options.audit_log, log_queries=self.limits.log_queries)
         self.buckets = Buckets()
@@ -101,16 +102,23 @@ class Service:
 
     async def _watch(self) -> None:
         """Serve new generations and read changed keys, as long as the service runs."""
+        # Each on its own: a store that hangs must not keep the others from being looked at.
+        works: list[Callable[[], None]] = [self._refresh_keys]
+        works += [partial(self._follow, each) for each in self.collections.values()]
+        await asyncio.gather(*map(self._again_and_again, works))
+
+    async def _again_and_again(self, work: Callable[[], None]) -> None:
         while True:
             await asyncio.sleep(max(0.05, self.limits.reload_seconds))
-            for collection in self.collections.values():
-                try:
-                    await asyncio.to_thread(collection.refresh)
-                except PinciteError:
-                    continue  # logged; there is nothing else to serve
-                except Exception:
-                    logger.exception("collection %s cannot be reloaded", collection.name)
-            await asyncio.to_thread(self._refresh_keys)
+            await asyncio.to_thread(work)
+
+    def _follow(self, collection: Collection) -> None:
+        try:
+            collection.refresh()
+        except PinciteError:
+            return  # logged; there is nothing else to serve
+        except Exception:
+            logger.exception("collection %s cannot be reloaded", collection.name)
 
     def _refresh_keys(self) -> None:
         """Read the keys again if their file changed; without a file nobody has a key."""
@@ -186,22 +194,10 @@ class Service:
         chosen = self.collection(caller, collection)
 
         def leased() -> T:
-            with chosen.lease(caller.access) as index, without_paths(chosen):
+            with chosen.lease(caller.access) as index:
                 return work(index, *args, **kwargs)
 
         return await self.searching.run(self.limits.search_seconds, leased)
-
-
-@contextmanager
-def without_paths(collection: Collection) -> Iterator[None]:
-    """Keep the folders of this machine out of errors that are told to others."""
-    try:
-        yield
-    except PinciteError as error:
-        for folder in {str(collection.folder), str(collection.folder.absolute())}:
-            error.message = error.message.replace(folder, collection.name)
-            error.hint = error.hint.replace(folder, collection.name)
-        raise
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

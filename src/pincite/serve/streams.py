@@ -17,7 +17,8 @@ from pincite.ask.asker import Asker
 from pincite.ask.events import CompleteEvent, ErrorEvent, Event
 from pincite.core.errors import PinciteError
 from pincite.serve.errors import ServiceError, overloaded, took_too_long
-from pincite.serve.service import Service, without_paths
+from pincite.serve.reading import generation_of
+from pincite.serve.service import Service
 from pincite.serve.work import forget
 
 HEARTBEAT_SECONDS = 15.0
@@ -34,6 +35,7 @@ class _Steps:
         self._guard = guard
         self._events: Iterator[Event] | None = None
         self._is_leased = False
+        self.generation = 0  # that the answer is from, once it has begun
 
     def next(self) -> Event | None:
         """Return the next event; None if there is none."""
@@ -41,8 +43,12 @@ class _Steps:
             if self._events is None:
                 index = self._lease.__enter__()
                 self._is_leased = True
+                self.generation = generation_of(index)
                 self._events = self._make(Asker(index))
-            return next(self._events, None)
+            event = next(self._events, None)
+            if isinstance(event, ErrorEvent):
+                raise event.error
+            return event
 
     def close(self) -> None:
         """Stop the work and give the index back."""
@@ -66,6 +72,10 @@ class AnswerStream:
         self._first: Event | None = None
         self._is_closed = False
 
+    @property
+    def generation(self) -> int:
+        return self._steps.generation
+
     async def begin(self) -> None:
         """Wait for the first event; what goes wrong until then is an error of the request."""
         service = self._service
@@ -77,8 +87,6 @@ class AnswerStream:
             while not await self._is_there():
                 pass
             self._first = self._pending.result()
-            if isinstance(self._first, ErrorEvent):
-                raise self._first.error
         except BaseException:
             self.close()
             raise
@@ -142,7 +150,7 @@ async def open_stream(
 ) -> AnswerStream:
     """Return an answer that has begun, from a collection as the caller sees it."""
     chosen = service.collection(caller, collection)
-    steps = _Steps(chosen.lease(caller.access, threshold), make, lambda: without_paths(chosen))
+    steps = _Steps(chosen.lease(caller.access, threshold), make, chosen.discreet)
     stream = AnswerStream(service, steps)
     await stream.begin()
     return stream

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pincite.core.errors import ConfigError
-from pincite.core.locations import is_server
+from pincite.core.locations import has_stray_password, is_server
 from pincite.core.store_settings import StoreSettings
 from pincite.store.graph import GraphRows
-from pincite.store.manifest import current
-from pincite.store.server.contract import Engine
+from pincite.store.manifest import current, pointer
+from pincite.store.server.contract import Engine, Named
 from pincite.store.server.graph import ServerGraphRows
+from pincite.store.server.keeping import stamp_of
 from pincite.store.server.snapshot import ServerSnapshot
 from pincite.store.server.writer import ServerWriter
 from pincite.store.snapshot import Snapshot
@@ -36,9 +38,21 @@ def open_engine(location: Location, settings: StoreSettings | None = None) -> En
         raise ConfigError(
             f"no store for {scheme}://", hint=f"known: {', '.join(sorted(ENGINES))}, or a folder"
         )
+    _check_url(str(location))
     module, _, name = ENGINES[scheme].partition(":")
     make: Callable[..., Engine] = getattr(import_module(module), name)
     return make(str(location), settings)
+
+
+def _check_url(url: str) -> None:
+    """Raise ConfigError for what a driver would not understand, and repeat in its own error."""
+    hosts = urlsplit(url).netloc.rpartition("@")[2].split(",")
+    ports = [host.rpartition("]")[2].rpartition(":")[2] for host in hosts if ":" in host]
+    if has_stray_password(url) or not all(port.isdecimal() or not port for port in ports):
+        raise ConfigError(
+            f"the URL {url.partition(':')[0]}://… has no host and port that can be read",
+            hint="signs of a password that mean something in a URL are written %2F, %3A, %40, %23",
+        )
 
 
 def open_snapshot(location: Location, settings: StoreSettings | None = None) -> Snapshot:
@@ -83,6 +97,37 @@ def exists(location: Location, settings: StoreSettings | None = None) -> bool:
         return engine.head() is not None
     finally:
         engine.close()
+
+
+def server_of(location: Location, settings: StoreSettings | None = None) -> str:
+    """Return name and version of the server of a URL, or its scheme if it does not tell them."""
+    engine = open_engine(location, settings)
+    try:
+        return engine.server() if isinstance(engine, Named) else str(location).partition(":")[0]
+    finally:
+        engine.close()
+
+
+class Watch:
+    """Tells again and again, at little cost, whether an index is another one than before."""
+
+    def __init__(self, location: Location, settings: StoreSettings | None = None) -> None:
+        self._location = location
+        self._engine = open_engine(location, settings) if is_server(location) else None
+
+    def stamp(self) -> str:
+        """Return what only the current generation has; empty if there is no index yet."""
+        if self._engine is not None:
+            return stamp_of(self._engine)
+        folder = Path(self._location)
+        if not (folder / "CURRENT").exists():
+            return ""
+        generation, sha256 = pointer(folder)
+        return f"{generation} {sha256}"
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
 
 
 def graph_rows(snapshot: Snapshot) -> GraphRows:

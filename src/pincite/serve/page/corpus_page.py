@@ -48,7 +48,7 @@ async def corpus(
         return render(request, "corpus.html", look, values, parts=("corpus",))
 
     def work() -> Response:
-        if not chosen.generation:
+        if chosen.is_empty:
             return show(None)
         with chosen.lease(caller.access) as index:
             return show(index)

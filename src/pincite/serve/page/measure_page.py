@@ -55,7 +55,7 @@ async def measure(
         return render(request, "measure.html", look, values, parts=("run", "rows", "pair", "live"))
 
     def work() -> Response:
-        if not chosen.generation:
+        if chosen.is_empty:
             return show(None)
         with chosen.lease(None) as index:
             return show(index)

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pincite.api import Index
-from pincite.core.errors import SourceError, StoreError
+from pincite.core.errors import SourceError, StoreError, StoreUnavailable
 from pincite.evaluate.confidence import confidence
 from pincite.evaluate.measures import parse_all
 from pincite.evaluate.report import charts, sections
@@ -250,6 +250,8 @@ def _address(hit: Found, look: Look, index: Index | None) -> str:
         return ""
     try:
         (chunk,) = index.snapshot.get([hit.chunk_id])
+    except StoreUnavailable:
+        raise
     except StoreError:
         return ""
     at = (chunk.span.start, chunk.span.end)

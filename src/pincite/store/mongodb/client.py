@@ -8,7 +8,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from pincite.core.errors import ConfigError, PinciteError, StoreError
+from pincite.core.errors import (
+    ConfigError,
+    PinciteError,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from pincite.core.extras import require
 from pincite.core.locations import shown
 from pincite.core.store_settings import StoreSettings
@@ -112,6 +118,11 @@ class Client:
         with self.explained():
             return self._client.admin.command("hello")["localTime"]
 
+    def version(self) -> str:
+        """Return the server's version as it tells it."""
+        with self.explained():
+            return str(self._client.admin.command("buildInfo")["version"])
+
     def close(self) -> None:
         self._client.close()
 
@@ -149,18 +160,18 @@ class Client:
         if isinstance(error, (errors.ConfigurationError, ValueError)):  # a bad URL
             return ConfigError(f"{where}: {reason}", hint="like mongodb://localhost:27017/library")
         if isinstance(error, errors.WaitQueueTimeoutError):
-            return StoreError(
+            return StoreUnavailable(
                 f"{where}: all connections were busy for {self.seconds:g} s",
                 hint="raise store.connections, or ask for less at a time",
             )
         slow = (errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError)
         if isinstance(error, slow):
-            return StoreError(
+            return StoreUnavailable(
                 f"{where} did not answer within {self.seconds:g} s",
                 hint="is the server overloaded? store.timeout_seconds is how long to wait",
             )
         if isinstance(error, errors.ConnectionFailure):
-            return StoreError(
+            return StoreUnavailable(
                 f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"
             )
         code = getattr(error, "code", None)
@@ -169,5 +180,5 @@ class Client:
                 f"{where} refused: {reason}", hint="the user needs the right to read and write"
             )
         if code in _FULL:
-            return StoreError(f"{where} has no room left: {reason}", hint="free some disk space")
+            return StoreFull(f"{where} has no room left: {reason}", hint="free some disk space")
         return StoreError(f"{where}: {reason}", hint="is the index of another version?")

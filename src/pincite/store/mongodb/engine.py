@@ -69,6 +69,19 @@ class MongoEngine:
             raise StoreError(f"{self.shown}: its manifest is gone", hint="try again")
         return bytes(found[0]["manifest"])
 
+    def stamp(self) -> str:
+        state = self._state()
+        if state is None or state["head"] is None:
+            return ""
+        # Keys come again where a database was dropped and made anew.
+        with self._client.explained():
+            generations = self._collection("generations")
+            found = generations.find_one({"_id": state["head"]}, {"made": 1}) or {}
+        return f"{state['head']} {found.get('made', '')}"
+
+    def server(self) -> str:
+        return f"MongoDB {self._client.version()}"
+
     def generations(self) -> dict[int, tuple[float, bytes]]:
         state = self._state()
         if state is None or not state["kept"]:

@@ -9,7 +9,13 @@ from threading import BoundedSemaphore, Lock
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from pincite.core.errors import ConfigError, PinciteError, StoreError
+from pincite.core.errors import (
+    ConfigError,
+    PinciteError,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from pincite.core.extras import require
 from pincite.core.locations import shown
 
@@ -19,6 +25,8 @@ DEFAULT_SCHEMA = "pincite"
 CONNECT_SECONDS = 5
 # Longer than the server's own limit, so that a server that lives tells its reason first.
 MORE_PATIENCE = 2.0
+# A server that has no room for its journal says so in other words and with another code.
+_NO_ROOM = ("No space left on device", "File too large", "Disk quota exceeded")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 
 
@@ -75,7 +83,7 @@ class Connections:
         """Lend a connection; one that broke is not used again."""
         with self.explained():
             if not self._room.acquire(timeout=self.seconds):
-                raise StoreError(
+                raise StoreUnavailable(
                     f"{self.address.shown}: all connections were busy for {self.seconds:g} s",
                     hint="raise store.connections, or ask for less at a time",
                 )
@@ -156,8 +164,8 @@ class Connections:
         except errors.Error as error:
             raise self._told(error, errors) from error
 
-    def _slow(self) -> StoreError:
-        return StoreError(
+    def _slow(self) -> StoreUnavailable:
+        return StoreUnavailable(
             f"{self.address.shown} did not answer within {self.seconds:g} s",
             hint="is the server overloaded? store.timeout_seconds is how long to wait",
         )
@@ -167,15 +175,15 @@ class Connections:
         reason = " ".join(str(error).split())
         if isinstance(error, (errors.QueryCanceled, errors._WaitTimeout)):
             return self._slow()
-        if isinstance(error, errors.DiskFull):
-            return StoreError(f"{where} has no room left: {reason}", hint="free some disk space")
+        if isinstance(error, errors.DiskFull) or any(words in reason for words in _NO_ROOM):
+            return StoreFull(f"{where} has no room left: {reason}", hint="free some disk space")
         if isinstance(error, (errors.InsufficientPrivilege, errors.UndefinedFile)):
             return StoreError(
                 f"{where} refused: {reason}",
                 hint="the user needs the right to create a schema, the server the extension vector",
             )
         if isinstance(error, errors.OperationalError):
-            return StoreError(
+            return StoreUnavailable(
                 f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"
             )
         return StoreError(f"{where}: {reason}", hint="is the index of another version?")

@@ -17,6 +17,7 @@ from pincite.store.array_files import Array
 from pincite.store.postgres.connections import Address, Connection, Connections
 from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
 from pincite.store.postgres.schema import check_version, migrate
+from pincite.store.postgres.telling import server_of, stamp_of
 from pincite.store.postgres.values import halves, plain, stored, to_name, to_number, vector_rows
 from pincite.store.server.contract import TABLES, Row
 
@@ -63,6 +64,12 @@ class PostgresEngine:
         sql = "SELECT manifest FROM head JOIN generations USING (number)"
         rows = self._known_schema(lambda: self._read(sql, ()))
         return bytes(rows[0][0]) if rows else None
+
+    def stamp(self) -> str:
+        return stamp_of(self._read, self._address.schema)
+
+    def server(self) -> str:
+        return server_of(self._read)
 
     def generations(self) -> dict[int, tuple[float, bytes]]:
         sql = """SELECT number, EXTRACT(epoch FROM clock_timestamp() - made)::float8, manifest

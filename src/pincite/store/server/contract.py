@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pincite.store.array_files import Array
 
@@ -169,3 +169,21 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Stamped(Protocol):
+    """What an engine may do besides, where that is cheaper than asking for the manifest."""
+
+    def stamp(self) -> str:
+        """Return what only the current manifest has, whoever wrote it; empty if there is none."""
+        ...
+
+
+@runtime_checkable
+class Named(Protocol):
+    """What an engine may tell besides."""
+
+    def server(self) -> str:
+        """Return the server's name and version."""
+        ...

@@ -18,6 +18,7 @@ from pincite.store.segment import Segment, to_chunk
 from pincite.store.segment_files import Entry
 from pincite.store.server.arrays import ServerArrays
 from pincite.store.server.contract import Engine
+from pincite.store.server.keeping import Kept
 from pincite.store.vectors import Vectors
 
 # The document of each searched row, by number; made when a segment is written.
@@ -45,9 +46,10 @@ class Header(NamedTuple):
 class ServerSegment(Segment):
     """A segment in a server; every answer is asked for when it is needed."""
 
-    def __init__(self, engine: Engine, entry: SegmentEntry) -> None:
+    def __init__(self, engine: Engine, entry: SegmentEntry, kept: Kept | None = None) -> None:
         self.engine = engine
         self.entry = entry
+        self._kept = kept
         self.dropped = frozenset(entry.dropped)
         self.has_hidden = False
 
@@ -72,6 +74,8 @@ class ServerSegment(Segment):
         self, table: str, columns: Sequence[str], by: str = "", values: Sequence[Any] = ()
     ) -> list[tuple[Any, ...]]:
         """Return rows of this segment, without its name."""
+        if self._kept is not None:
+            self._kept.check()
         found = self.engine.select(table, columns, [self.entry.name], by, values)
         return [row[1:] for row in found]
 

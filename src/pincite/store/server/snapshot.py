@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
 from pincite.store.manifest import Manifest, manifest_of
 from pincite.store.segment import to_chunk
 from pincite.store.server.contract import Engine
+from pincite.store.server.keeping import Kept
 from pincite.store.server.segment import (
     CHUNK,
     LINK,
@@ -41,11 +43,12 @@ class ServerSnapshot(Snapshot):
     Each method asks all segments at once, and remembers what is asked for again and again.
     """
 
-    def __init__(self, engine: Engine, manifest: Manifest) -> None:
+    def __init__(self, engine: Engine, manifest: Manifest, kept: Kept | None = None) -> None:
         self.engine = engine
+        self._kept = kept  # None for the writer, who alone sweeps
         self.folder = Path(engine.shown)
         self.manifest = manifest
-        self.segments = [ServerSegment(engine, entry) for entry in manifest.segments]
+        self.segments = [ServerSegment(engine, entry, kept) for entry in manifest.segments]
         self.vectors = [ServerVectors(engine, entry) for entry in manifest.vectors]
         self._is_view = False
         self._texts = TextCache()
@@ -63,13 +66,15 @@ class ServerSnapshot(Snapshot):
     @classmethod
     def of(cls, engine: Engine) -> ServerSnapshot:
         """Return the current generation; StoreError if there is none."""
+        looked = time.monotonic()
         head = engine.head()
         if head is None:
             raise StoreError(
                 f"no index in {engine.shown}",
                 hint=f"make one: pincite ingest FILES --index {engine.shown}",
             )
-        return cls(engine, manifest_of(head, origin=engine.shown))
+        manifest = manifest_of(head, origin=engine.shown)
+        return cls(engine, manifest, Kept(engine, manifest.generation, head, looked))
 
     def close(self) -> None:
         if not self._is_view:
@@ -79,6 +84,8 @@ class ServerSnapshot(Snapshot):
         self, table: str, columns: Sequence[str], by: str, values: Iterable[Any], limit: int = 0
     ) -> list[tuple[Any, ...]]:
         """Return rows of live documents; the first column names the document and is left in."""
+        if self._kept is not None:
+            self._kept.check()
         dropped = {part.entry.name: part.dropped for part in self.segments}
         wanted, found = [each for each in dict.fromkeys(values) if _is_whole(each)], []
         limit = 0 if any(dropped.values()) else limit  # dead rows must not take others' places

@@ -23,14 +23,12 @@ from pincite.store.manifest import (
 from pincite.store.segment_files import Entry
 from pincite.store.server.arrays import blobs_of
 from pincite.store.server.contract import Engine
+from pincite.store.server.keeping import GRACE_SECONDS
 from pincite.store.server.segment import DIMENSION, ROW_DOCUMENTS
 from pincite.store.server.snapshot import ServerSnapshot
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer, check_shape
 
-# A reader has no files open in a server: what it reads is kept for so long, and then it has to
-# open the index again.
-GRACE_SECONDS = 900.0
 # Rows that wait in memory before they are sent.
 BATCH_CHUNKS = 2_000
 
