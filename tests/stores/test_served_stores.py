@@ -1,0 +1,251 @@
+"""The service over an index in a server answers as over a folder, to the last digit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+for needed in ("fastapi", "uvicorn", "python_multipart", "httpx", "jinja2"):
+    pytest.importorskip(needed, reason=f"{needed} is not installed")
+
+import httpx  # noqa: E402
+from tests.servers.postgres import Postgres  # noqa: E402
+
+from pincite.copying import copy_index  # noqa: E402
+from pincite.core.settings import Settings, merged  # noqa: E402
+from pincite.serve.app import create_app  # noqa: E402
+from pincite.serve.keys import add_key, new_key  # noqa: E402
+from pincite.serve.service import Options  # noqa: E402
+from pincite.update import find_files, ingest_files  # noqa: E402
+from pincite.vectorise import embed_index  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+SECRET = "---\naccess: staff\n---\n# Vault\n\n## 7 Code\n\nThe vault code is zanzibar.\n"
+pytestmark = pytest.mark.slow
+READS: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/v1/search", {"query": "how far apart do two earth rods have to be", "k": 5}),
+    ("POST", "/v1/search", {"query": "eart rodds", "k": 5}),  # two slips
+    ("POST", "/v1/search", {"query": "zanzibar vault code", "k": 5}),
+    ("POST", "/v1/explain", {"query": "earth rods", "place": "250.52"}),
+    ("POST", "/v1/show", {"locator": "250.56(B)"}),
+    ("POST", "/v1/show", {"locator": "999.99"}),
+    ("POST", "/v1/similar", {"locator": "250.56(B)"}),
+    (
+        "POST",
+        "/v1/cell",
+        {"table": "Table 250.66", "row": "95 mm²", "column": "electrode copper"},
+    ),
+    ("POST", "/v1/ask", {"question": "How far apart must two earth rods be?"}),
+    ("GET", "/v1/documents", {}),
+    ("GET", "/v1/documents/rulebook.md", {}),
+    ("GET", "/?q=earth+rods", {}),
+    ("GET", "/read?doc=rulebook.md", {}),
+    ("GET", "/why?q=earth+rods", {}),
+    ("GET", "/corpus", {}),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the samples and a document that not everybody may see."""
+    base = tmp_path_factory.mktemp("served-stores")
+    (base / "vault.md").write_text(SECRET)
+    files = [*find_files([ROOT / "samples"]), (base / "vault.md", "vault.md")]
+    list(ingest_files(files, base / "index"))
+    list(embed_index(base / "index"))
+    return base / "index"
+
+
+@pytest.fixture(params=["postgresql", "mongodb"])
+def store(request: pytest.FixtureRequest, folder: Path) -> str:
+    """The same index in a server; another kind of server is one more line here."""
+    if request.param == "postgresql":
+        server: Postgres = request.getfixturevalue("postgres")
+        url = f"{server.url}#served_{uuid4().hex[:8]}"
+    else:
+        made: Callable[[], str] = request.getfixturevalue("new_mongodb")
+        url = made()
+    list(copy_index(folder, url))
+    return url
+
+
+def settings(tmp_path: Path) -> Settings:
+    values = {
+        "serve": {"reload_seconds": 0.1, "rate_per_minute": 0},
+        "store": {"folder": str(tmp_path / "beside")},
+    }
+    return merged(Settings(), values, origin="test")
+
+
+@asynccontextmanager
+async def client(
+    place: str | Path, chosen: Settings, options: Options | None = None, key: str = ""
+) -> AsyncIterator[httpx.AsyncClient]:
+    app = create_app(place, chosen, options)
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app),
+            base_url="http://localhost",
+            headers=headers,
+            timeout=60,
+        ) as opened,
+    ):
+        yield opened
+
+
+async def answers(opened: httpx.AsyncClient) -> list[tuple[int, Any]]:
+    found = []
+    for method, path, body in READS:
+        told = await opened.request(method, path, json=body or None)
+        value: Any = told.text
+        if told.headers["content-type"] == "application/json":
+            value = _lasting(told.json())
+        elif path.startswith("/why"):
+            value = ""  # its pictures are made of times
+        else:  # pages show times, and the number of the generation
+            value = re.sub(r"generation \d+|[\d.,]+( |&nbsp;|\u202f)?m?s\b", "…", value)
+        found.append((told.status_code, value))
+    return found
+
+
+def _lasting(value: Any) -> Any:
+    """Return what does not depend on the clock, nor on how often was written."""
+    if isinstance(value, dict):
+        passing = ("generation", "seconds", "request_id", "took", "stages")
+        return {name: _lasting(each) for name, each in value.items() if name not in passing}
+    return [_lasting(each) for each in value] if isinstance(value, list) else value
+
+
+def test_every_route_answers_as_over_a_folder(folder: Path, store: str, tmp_path: Path) -> None:
+    """Also to a key that does not see everything."""
+    keys = tmp_path / "keys.json"
+    shown = {}
+    for name, access in (("all", None), ("some", ())):
+        key, text = new_key(name, scopes=("read",), access=access, collections=(), days=1)
+        add_key(keys, key)
+        shown[name] = text
+
+    async def main() -> None:
+        for text in shown.values():
+            found = []
+            for place in (folder, store):
+                options = Options(keys)
+                async with client(place, settings(tmp_path), options, text) as opened:
+                    found.append(await answers(opened))
+            for (method, path, body), here, there in zip(READS, *found, strict=True):
+                assert here == there, (method, path, body)
+            statuses = [status for status, _ in found[1]]
+            assert statuses.count(404) == 1 and statuses.count(200) == len(READS) - 1
+
+    asyncio.run(main())
+
+
+def test_documents_come_and_go(store: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        chosen = settings(tmp_path)
+        async with client(store, chosen) as one, client(store, chosen) as other:
+            told = await one.post(
+                "/v1/documents",
+                files={"file": ("notes.md", b"# Notes\n\n## 31.7 Pumps\n\nA xylograph pumps.\n")},
+                data={"name": "mine/notes.md"},
+            )
+            assert told.status_code == 202, told.text
+            job = await _ended(other, told.json()["id"])  # whoever shares the folder knows it
+            assert job["state"] == "done", job
+            assert await _finds(one, "xylograph")
+            await _until(lambda: _finds(other, "xylograph"))
+            told = await other.post(
+                "/v1/feedback",
+                json={"question": "who pumps", "locator": "31.7", "document": "mine/notes.md"}
+                | {"grade": 1},
+            )
+            assert told.status_code == 201, told.text
+            told = await other.delete("/v1/documents/mine/notes.md")
+            assert told.status_code == 200, told.text
+            assert not await _finds(other, "xylograph")
+            await _until(lambda: _not(_finds(one, "xylograph")))
+        (beside,) = (tmp_path / "beside").iterdir()
+        assert "who pumps" in (beside / "feedback.jsonl").read_text()
+
+    asyncio.run(main())
+
+
+async def _ended(opened: httpx.AsyncClient, job: str) -> dict[str, Any]:
+    for _ in range(600):
+        found: dict[str, Any] = (await opened.get(f"/v1/jobs/{job}")).json()
+        if found["state"] in ("done", "rejected", "failed"):
+            return found
+        await asyncio.sleep(0.1)
+    raise AssertionError("the job does not end")
+
+
+async def _finds(opened: httpx.AsyncClient, word: str) -> bool:
+    told = await opened.post("/v1/search", json={"query": word, "k": 3})
+    assert told.status_code == 200, told.text
+    return any(word in hit["snippet"] for hit in told.json()["hits"])
+
+
+async def _not(work: Any) -> bool:
+    return not await work
+
+
+async def _until(is_so: Callable[[], Any]) -> None:
+    until = time.monotonic() + 30
+    while not await is_so():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.05)
+
+
+def test_an_empty_store_takes_its_first_document(postgres: Postgres, tmp_path: Path) -> None:
+    url = f"{postgres.url}#empty_{uuid4().hex[:8]}"
+
+    async def main() -> None:
+        async with client(url, settings(tmp_path)) as opened:
+            assert (await opened.get("/v1/documents")).json()["documents"] == []
+            told = await opened.post(
+                "/v1/documents", files={"file": ("a.md", b"# A\n\n## 1 Rods\n\nTwo metres.\n")}
+            )
+            job = await _ended(opened, told.json()["id"])
+            assert job["state"] == "done", job
+            assert await _finds(opened, "metres")
+
+    asyncio.run(main())
+
+
+def test_agents_reach_a_store(postgres: Postgres, folder: Path, tmp_path: Path) -> None:
+    """`pincite mcp` lends what a store has now, and asks it no more often than it has to."""
+    pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
+    from pincite.cli.mcp import _lent
+    from pincite.mcp.server import make_server
+    from pincite.serve.collections import Collection
+
+    url = f"{postgres.url}#agents_{uuid4().hex[:8]}"
+    list(copy_index(folder, url))
+    collection = Collection("documents", url, settings(tmp_path))
+    server = make_server(lambda request: _lent(collection, ("staff",), request))
+
+    async def called(tool: str, **arguments: str) -> str:
+        import mcp
+
+        async with mcp.Client(server) as opened:
+            told = await opened.call_tool(tool, arguments)
+            return json.dumps(told.structured_content)
+
+    assert "zanzibar" in asyncio.run(called("search", query="vault code"))
+    (tmp_path / "new.md").write_text("# New\n\n## 55.1 Kites\n\nA kite needs a xylograph.\n")
+    list(ingest_files([(tmp_path / "new.md", "new.md")], url))
+    until = time.monotonic() + 30
+    while "xylograph" not in (found := asyncio.run(called("show", locator="55.1"))):
+        assert time.monotonic() < until, found
+    collection.close()
