@@ -11,7 +11,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.locations import is_server
 from pincite.core.store_settings import StoreSettings
 from pincite.store.graph import GraphRows
-from pincite.store.manifest import current
+from pincite.store.manifest import Manifest, current
 from pincite.store.server.contract import Engine
 from pincite.store.server.graph import ServerGraphRows
 from pincite.store.server.snapshot import ServerSnapshot
@@ -59,10 +59,14 @@ def open_writer(
     *,
     rebuild: bool = False,
     settings: StoreSettings | None = None,
+    begin: Callable[[], Manifest] | None = None,
 ) -> Writer:
-    """Return the one writer of an index, to be used in a ``with`` statement."""
+    """Return the one writer of an index, to be used in a ``with`` statement.
+
+    For a folder ``begin`` may say what to build on (see :class:`Writer`).
+    """
     if not is_server(location):
-        return Writer(Path(location), shape, rebuild=rebuild)
+        return Writer(Path(location), shape, rebuild=rebuild, begin=begin)
     return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
 
 

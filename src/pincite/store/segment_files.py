@@ -60,6 +60,7 @@ CREATE INDEX links_to ON links (target);
 CREATE INDEX findings_of_document ON findings (document);
 CREATE INDEX boxes_of_document ON boxes (document);
 """
+DATABASE = "chunks.sqlite"
 # Repeated words that are remembered while a segment is written; beyond it some stand twice.
 REMEMBERED_WORDS = 20_000
 
@@ -80,7 +81,7 @@ def write_segment(
 
     def fill(aside: Path) -> None:
         nonlocal counts
-        counts = _write_sqlite(aside / "chunks.sqlite", entries)
+        counts = _write_sqlite(aside / DATABASE, entries)
 
     sha256 = write_folder(folder / SEGMENTS / name, arrays, fill)
     return SegmentEntry(name, sha256, *counts)

@@ -287,7 +287,8 @@ def test_an_older_format_is_refused_until_it_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(manifest_module, "FORMAT", manifest_module.FORMAT - 1)
+        older.setattr(manifest_module, "FORMAT", 1)
+        older.setattr(manifest_module, "READABLE", (1,))
         commit(tmp_path, entry("a"))
     with pytest.raises(StaleIndex, match="has format") as refused:
         Snapshot.open(tmp_path)
