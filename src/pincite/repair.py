@@ -4,34 +4,43 @@
     a listing               written again from the files it lists; its checksum proves it
     arrays of a segment     made again from the documents and places in the segment's database
     vectors                 left out; computed again from the cache or the encoder
-    the database            its documents come from an older kept generation that has them whole;
-                            those that none has are left out and named: the next ingest reads them
+    the database            each document has a checksum of its own: those that are whole stay; the
+                            others come from an older kept generation that has them whole, or are
+                            left out and named: the next ingest reads them
 
 All of it becomes visible as one new generation, or nothing does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.core.errors import IndexBusy, StoreError
 from pincite.core.settings import Settings
+from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
 from pincite.store.array_files import LISTING
-from pincite.store.manifest import Manifest, check_files, damage, home_of, pointer
+from pincite.store.manifest import (
+    Manifest,
+    SegmentEntry,
+    check_files,
+    damage,
+    home_of,
+    last_number,
+    pointer,
+)
 from pincite.store.salvage import (
-    entries_of,
+    documents_of,
     names_in,
     newest,
-    next_number,
     readable,
     rewrite_listing,
     whole,
 )
 from pincite.store.segment import Segment
-from pincite.store.segment_files import Entry
 
 
 @dataclass
@@ -65,25 +74,25 @@ def repair_index(folder: Path) -> Repair:
         report.generation = newest(folder).generation
         return report
     shape = newest(folder).shape
-    salvaged: dict[str, Entry] = {}
+    salvaged: dict[str, Loaded] = {}
 
     def begin() -> Manifest:
         manifest = _examined(folder, report, salvaged)
         if manifest.shape != shape:
             raise IndexBusy("the index was built anew meanwhile", hint="look at it again")
-        return replace(manifest, generation=next_number(folder))
+        return replace(manifest, generation=last_number(folder, forget=True))
 
     settings = Settings.from_shape(shape, origin="index")
     profile = str(shape.get("profile", {}).get("fingerprint", ""))
     with IndexBuilder(folder, settings, profile=profile, begin=begin) as builder:
         for name in sorted(salvaged):
-            builder.put(salvaged[name].loaded)
+            builder.put(salvaged[name])
         builder.flush()
     report.generation = newest(folder).generation
     return report
 
 
-def _examined(folder: Path, report: Repair, salvaged: dict[str, Entry]) -> Manifest:
+def _examined(folder: Path, report: Repair, salvaged: dict[str, Loaded]) -> Manifest:
     """Return what stays as it is; collect what can be saved, and tell what cannot."""
     manifest = newest(folder)
     report.fell_back_to = 0 if _is_current(folder, manifest) else manifest.generation
@@ -95,13 +104,9 @@ def _examined(folder: Path, report: Repair, salvaged: dict[str, Entry]) -> Manif
     kept = whole(folder, manifest)
     wanted: set[str] = set()
     for part in (each for each in manifest.segments if each not in kept.segments):
-        entries = entries_of(folder, part)
-        if entries is not None:
-            salvaged.update((each.loaded.document.id, each) for each in entries)
-            continue
-        names = names_in(folder, part)
-        report.lost_unnamed += 0 if names is not None else part.documents - len(part.dropped)
-        wanted.update(names or ())
+        saved = {each.document.id: each for each in documents_of(folder, part)}
+        salvaged |= saved
+        wanted |= _missing(folder, part, saved.keys(), report)
     report.rebuilt = sorted(salvaged)
     wanted -= {name for part in kept.segments for name in names_in(folder, part) or ()}
     found = _in_other_generations(folder, manifest, wanted - salvaged.keys())
@@ -112,6 +117,16 @@ def _examined(folder: Path, report: Repair, salvaged: dict[str, Entry]) -> Manif
     return kept
 
 
+def _missing(folder: Path, part: SegmentEntry, saved: Set[str], report: Repair) -> set[str]:
+    """Return the documents of a segment that were not saved; count those nobody knows by name."""
+    number = part.documents - len(part.dropped) - len(saved)
+    if not number:
+        return set()
+    missing = set(names_in(folder, part) or ()) - saved
+    report.lost_unnamed += max(0, number - len(missing))
+    return missing
+
+
 def _is_current(folder: Path, manifest: Manifest) -> bool:
     try:
         return pointer(folder)[0] == manifest.generation
@@ -119,9 +134,9 @@ def _is_current(folder: Path, manifest: Manifest) -> bool:
         return False
 
 
-def _in_other_generations(folder: Path, current: Manifest, names: set[str]) -> dict[str, Entry]:
+def _in_other_generations(folder: Path, current: Manifest, names: set[str]) -> dict[str, Loaded]:
     """Return documents as other kept generations have them, the newest version of each."""
-    found: dict[str, Entry] = {}
+    found: dict[str, Loaded] = {}
     for number, manifest in readable(folder):
         if number == current.generation or names <= found.keys():
             continue
@@ -131,5 +146,5 @@ def _in_other_generations(folder: Path, current: Manifest, names: set[str]) -> d
                     for each in segment.entries():
                         name = each.loaded.document.id
                         if name in names:
-                            found.setdefault(name, each)
+                            found.setdefault(name, each.loaded)
     return found

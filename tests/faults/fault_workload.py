@@ -23,7 +23,7 @@ from pincite import vectorise
 from pincite.api import Index
 from pincite.copying import copy_index
 from pincite.core.settings import EmbeddingSettings, SearchSettings, Settings
-from pincite.core.types import Loaded
+from pincite.core.types import Loaded, Query
 from pincite.embed.models import SHIPPED
 from pincite.exchange import export_index, import_index
 from pincite.index import builder
@@ -38,7 +38,7 @@ DOCUMENTS = 5
 SETTINGS = Settings(embedding=EmbeddingSettings(cache=False))
 # Searched by words: vectors are compared one by one.
 WORDS = replace(SETTINGS, search=SearchSettings(pipeline="lexical", spread=0.0))
-QUERIES = ("version paragraph section", "2.1", "Title 3", "v1 paragraph")
+QUERIES = ("version paragraph section", "2.1", "Title 3 v1")
 INDEX = "above/index"  # the folder above it is new as well
 MODEL = "models/ranker.json"
 Texts = Mapping[str, str]
@@ -143,7 +143,7 @@ def content(folder: Path) -> Content:
             json.dumps([asdict(each.loaded), sorted(each.keys)], sort_keys=True) for each in entries
         )
         hits = [
-            [(hit.chunk_id, hit.score) for hit in index.search(query, 50).ranking.hits]
+            [(hit.chunk_id, hit.score) for hit in index.pipeline.search(Query(query), 50).hits]
             for query in QUERIES
         ]
         texts = {each.loaded.document.id: each.loaded.document.text for each in entries}
@@ -202,7 +202,7 @@ def require(holds: bool, what: str) -> None:
         raise Broken(what)
 
 
-def check_readable(folder: Path, old: Texts, new: Texts) -> None:
+def check_readable(folder: Path, old: Texts, new: Texts) -> Content:
     """Check an index after a fault, before anything mends it.
 
     Every document is whole, as it was before or as it was to become; nothing that was there and
@@ -210,8 +210,9 @@ def check_readable(folder: Path, old: Texts, new: Texts) -> None:
     """
     if not (folder / "CURRENT").exists():
         require(not old, "the index is gone")
-        return
-    require(damage(folder) == [], f"damaged: {damage(folder)}")
+        return clean({})
+    found_damage = damage(folder)
+    require(not found_damage, f"damaged: {found_damage}")
     found = content(folder)
     for name, text in found.texts.items():
         require(text in (old.get(name), new.get(name)), f"{name} is neither old nor new")
@@ -221,12 +222,12 @@ def check_readable(folder: Path, old: Texts, new: Texts) -> None:
     if found.texts:
         require(found.hits == expected.hits, "hits differ from a clean rebuild")
     require(found.vectors.items() <= expected.vectors.items(), "vectors differ")
+    return found
 
 
 def check_complete(folder: Path, wanted: Texts, *, vectors: bool, tidy: bool = True) -> None:
     """Check that an index is what it should be; if tidy, that nothing else is in its folder."""
-    check_readable(folder, wanted, wanted)
-    found = content(folder)
+    found = check_readable(folder, wanted, wanted)
     require(dict(found.texts) == dict(wanted), f"{sorted(found.texts)} is not {sorted(wanted)}")
     if vectors:
         require(found.vectors == clean(wanted).vectors, "vectors are missing")
@@ -258,7 +259,7 @@ class Path_:
     name: str
     prepare: Callable[[Path], None]
     act: Callable[[Path], None]
-    check: Callable[[Path], None]  # after a fault
+    check: Callable[[Path], object]  # after a fault
     finish: Callable[..., None]  # when it was acknowledged; tidy=False: rubbish may lie about
 
 

@@ -21,15 +21,20 @@ FOOTER_SIZE = 8  # bytes that say how long the layout before them is
 
 
 def write_folder(
-    home: Path, arrays: Mapping[str, Array], fill: Callable[[Path], None] | None = None
+    home: Path,
+    arrays: Mapping[str, Array],
+    fill: Callable[[Path], Mapping[str, Array]] | None = None,
 ) -> str:
-    """Write a complete folder aside, sync it, put it in place, and return its listing's hash."""
+    """Write a complete folder aside, sync it, put it in place, and return its listing's hash.
+
+    ``fill`` writes other files into it, and returns arrays that come of that.
+    """
     aside = home.with_name(f"{home.name}.tmp-{os.getpid()}")
     delete(aside)  # of a killed writer with this process id: in a container all have the same
     with cleared_on_error(aside):
         aside.mkdir()
         if fill is not None:
-            fill(aside)
+            arrays = {**arrays, **fill(aside)}
         layout = _write_arrays(aside / ARRAYS, arrays)
         names = [file.name for file in aside.iterdir()]
         (aside / LISTING).write_bytes(listing_of(aside, names, layout))

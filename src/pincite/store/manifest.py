@@ -30,6 +30,7 @@ READABLE = (2, FORMAT)
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
 SEGMENTS, VECTORS = "segments/", "vectors/"
+DIGEST_SIZE = 64  # of a SHA-256 in hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,16 @@ def _checksum(values: Mapping[str, Any]) -> str:
 def current(folder: Path) -> Manifest:
     """Return the manifest that CURRENT names; StoreError if there is none or it is damaged."""
     generation, sha256 = pointer(folder)
-    return read_manifest(manifest_file(folder, generation), sha256=sha256)
+    file = manifest_file(folder, generation)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        message = f"{file}, which {folder}/CURRENT names, cannot be read: {error.strerror}"
+        raise StoreError(message, hint=_DOCTOR) from error
+    manifest = manifest_of(data, origin=str(file))
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise StoreError(f"{folder}/CURRENT and {file} do not match", hint=_DOCTOR)
+    return manifest
 
 
 def pointer(folder: Path) -> tuple[int, str]:
@@ -104,19 +114,17 @@ def pointer(folder: Path) -> tuple[int, str]:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{folder}/CURRENT cannot be read: {error}", hint=_DOCTOR) from error
-    if len(words) != 2 or not words[0].isdecimal():
+    if len(words) != 2 or not words[0].isdecimal() or len(words[1]) != DIGEST_SIZE:
         raise StoreError(f"{folder}/CURRENT is damaged", hint=_DOCTOR)
     return int(words[0]), words[1]
 
 
-def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
-    """Return the manifest in the file, checked against the hash where one is given."""
+def read_manifest(file: Path) -> Manifest:
+    """Return the manifest in a file; StoreError if it is missing or damaged."""
     try:
         data = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file} is missing: the index is damaged", hint=_DOCTOR) from error
-    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
-        raise StoreError(f"{file} does not match its checksum", hint=_DOCTOR)
     return manifest_of(data, origin=str(file))
 
 
@@ -161,6 +169,12 @@ def generations(folder: Path) -> list[int]:
     """Return the numbers of all manifests that lie in a folder, the newest first."""
     stems = [file.stem for file in (folder / "generations").glob("*.json")]
     return sorted((int(stem) for stem in stems if stem.isdecimal()), reverse=True)
+
+
+def last_number(folder: Path, *, forget: bool) -> int:
+    """Return the number to go on from; ``forget``: so that no older generation will be kept."""
+    newest = max(generations(folder), default=0)
+    return newest + KEPT_GENERATIONS - 1 if forget else newest
 
 
 def unnamed(folder: Path) -> Manifest | None:

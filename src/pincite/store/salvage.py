@@ -14,10 +14,18 @@ from hashlib import sha256
 from pathlib import Path
 
 from pincite.core.errors import StaleIndex, StoreError
-from pincite.store.array_files import ARRAYS, LISTING, listing_of, read_arrays, written_layout
+from pincite.core.types import Loaded
+from pincite.store.array_files import (
+    ARRAYS,
+    LISTING,
+    Array,
+    listing_of,
+    read_arrays,
+    written_layout,
+)
+from pincite.store.digests import DIGESTS, digest_of
 from pincite.store.files import write_durably
 from pincite.store.manifest import (
-    KEPT_GENERATIONS,
     Manifest,
     SegmentEntry,
     VectorEntry,
@@ -29,7 +37,7 @@ from pincite.store.manifest import (
     read_manifest,
 )
 from pincite.store.segment import Segment
-from pincite.store.segment_files import DATABASE, Entry
+from pincite.store.segment_files import DATABASE
 
 Owner = SegmentEntry | VectorEntry
 
@@ -58,11 +66,6 @@ def readable(folder: Path) -> Iterator[tuple[int, Manifest]]:
             yield number, read_manifest(manifest_file(folder, number))
 
 
-def next_number(folder: Path) -> int:
-    """Return the number to go on from, so that no older generation is kept beside the next one."""
-    return max(generations(folder), default=0) + KEPT_GENERATIONS - 1
-
-
 def rewrite_listing(folder: Path, entry: Owner) -> bool:
     """Write a damaged listing again from the files that it lists; True if that is the same one.
 
@@ -78,15 +81,42 @@ def rewrite_listing(folder: Path, entry: Owner) -> bool:
     return False
 
 
-def entries_of(folder: Path, entry: SegmentEntry) -> list[Entry] | None:
-    """Return the documents of a segment whose database is whole; None if it is not."""
+def documents_of(folder: Path, entry: SegmentEntry) -> Iterator[Loaded]:
+    """Yield the live documents of a damaged segment that a checksum vouches for.
+
+    If the database is whole, that is all of them. If it is not, each document has a checksum of
+    its own among the arrays, if those are whole.
+    """
     broken = check_files(folder, entry, full=True)
-    home = home_of(folder, entry)
-    if any(str(home / name) in problem for problem in broken for name in (LISTING, DATABASE)):
-        return None
-    segment = Segment(folder, entry, arrays={})
-    with closing(segment):
-        return list(segment.entries())
+    is_broken = {
+        name: any(str(home_of(folder, entry) / name) in problem for problem in broken)
+        for name in (LISTING, DATABASE, ARRAYS)
+    }
+    if is_broken[LISTING] or (is_broken[DATABASE] and is_broken[ARRAYS]):
+        return
+    known: Array | None = None
+    if is_broken[DATABASE]:
+        known = read_arrays(home_of(folder, entry)).get(DIGESTS)
+        if known is None:
+            return  # of a format before there were such checksums
+    with suppress(StoreError), closing(Segment(folder, entry, arrays={})) as segment:
+        for number in range(entry.documents):
+            loaded = _numbered(segment, number)
+            if loaded is None:
+                continue
+            if known is None or digest_of(loaded) == known[number].tobytes():
+                yield loaded
+
+
+def _numbered(segment: Segment, number: int) -> Loaded | None:
+    """Return a document by its number; None if it is dropped or cannot be read."""
+    try:
+        sql = "SELECT id, first, last FROM documents WHERE number = ?"
+        for doc_id, first, last in segment.select(sql, (number,)):
+            return segment.loaded(doc_id, first, last)
+    except (StoreError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        pass  # what damage makes of rows is of any type
+    return None
 
 
 def names_in(folder: Path, entry: SegmentEntry) -> list[str] | None:

@@ -179,23 +179,27 @@ class Segment:
         """Yield every live document with all that belongs to it, in the order written."""
         keys = self.select("SELECT ordinal, key FROM keys ORDER BY ordinal")
         for doc_id, first, last in self.select("SELECT id, first, last FROM documents"):
-            document = self.document(doc_id)
-            if document is None:
+            loaded = self.loaded(doc_id, first, last)
+            if loaded is None:
                 continue
-            rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
-            chunks = [to_chunk(row, document.text) for row in rows]
-            facts = self._facts("c.ordinal BETWEEN ? AND ?", (first, last))
-            loaded = Loaded(
-                document,
-                chunks,
-                self.links(doc_id),
-                facts,
-                self.findings(doc_id),
-                self.boxes(doc_id),
-            )
             start, end = bisect_left(keys, (first, "")), bisect_left(keys, (last + 1, ""))
-            own = [(key, chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
+            own = [(key, loaded.chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
             yield Entry(loaded, own)
+
+    def loaded(self, doc_id: str, first: int, last: int) -> Loaded | None:
+        """Return a document with all that was read from it; None if it is not here (any more)."""
+        document = self.document(doc_id)
+        if document is None:
+            return None
+        rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
+        return Loaded(
+            document,
+            [to_chunk(row, document.text) for row in rows],
+            self.links(doc_id),
+            self._facts("c.ordinal BETWEEN ? AND ?", (first, last)),
+            self.findings(doc_id),
+            self.boxes(doc_id),
+        )
 
     def chunk_rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the raw columns of live chunks; ``where`` is our own SQL, never a user's."""

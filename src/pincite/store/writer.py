@@ -17,7 +17,9 @@ from pincite.store.manifest import (
     VectorEntry,
     create_folders,
     current,
+    damage,
     generations,
+    last_number,
     point_to,
     sweep,
     switch,
@@ -76,7 +78,8 @@ class Writer:
             if self._rebuild:
                 with suppress(StoreError):  # whatever is there, it is not needed
                     sweep(self.folder)
-                return Manifest(max(generations(self.folder), default=0), self.shape)
+                is_damaged = bool(generations(self.folder) and damage(self.folder))
+                return Manifest(last_number(self.folder, forget=is_damaged), self.shape)
             if not (self.folder / "CURRENT").exists():
                 found = unnamed(self.folder)
                 if found is None:

@@ -169,7 +169,7 @@ def test_a_reader_keeps_its_generation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [(snapshot_module, "current"), (manifest_module, "read_manifest")]
+    "place", [(snapshot_module, "current"), (manifest_module, "manifest_file")]
 )
 def test_a_generation_that_is_swept_while_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
