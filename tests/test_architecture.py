@@ -21,7 +21,7 @@ LAYERS = [
     {"exam", "train", "tune"},
     {"agent", "evaluate", "replay", "testing"},
     {"ask"},
-    {"api", "audit", "copying", "editions", "exchange", "publish", "update", "vectorise"},
+    {"api", "audit", "copying", "editions", "exchange", "publish", "repair", "update", "vectorise"},
     {"explain"},
     {"pipeline"},
     {"answer", "rerank"},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -42,20 +42,18 @@ def copy_index(
         raise ConfigError("source and target are the same", hint="name another place")
     with open_snapshot(source, store) as snapshot:
         parts = [part for part in snapshot.segments if part.doc_ids()]
-        known = _known(target, store)
         digests = [digest(part, _vectors_of(snapshot, part)) for part in parts]
-        if other := known.keys() - set(digests):
-            raise ConfigError(
-                f"{shown(target)} has an index of its own ({known[other.pop()]} documents)",
-                hint="copy into a new place, or remove what is there",
-            )
         shape = snapshot.manifest.shape
         settings = Settings.from_shape(shape, origin=shown(source))
         if store is not None:
             settings = Settings(ingest=settings.ingest, tokens=settings.tokens, store=store)
         profile = str(shape.get("profile", {}).get("fingerprint", ""))
         total, done = len(snapshot.documents()), 0
+        _refuse_others(_known(target, store), digests, target)
         with IndexBuilder(target, settings, profile=profile) as builder:
+            # Looked at again by the one writer: another copy may have been faster.
+            known = _known(target, store)
+            _refuse_others(known, digests, target)
             for part, wanted in zip(parts, digests, strict=True):
                 size = len(part.doc_ids())
                 done += size
@@ -67,6 +65,15 @@ def copy_index(
                             hint="is its disk sound? remove the copy and make it again",
                         )
                 yield Copied(size, int(part.live_rows().sum()), done, total, wanted not in known)
+
+
+def _refuse_others(known: Mapping[str, int], digests: Sequence[str], target: Location) -> None:
+    """Raise ConfigError if the target has something that is not in the source."""
+    if other := known.keys() - set(digests):
+        raise ConfigError(
+            f"{shown(target)} has an index of its own ({known[other.pop()]} documents)",
+            hint="copy into a new place, or remove what is there",
+        )
 
 
 def _known(target: Location, store: StoreSettings | None) -> dict[str, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -16,21 +18,28 @@ from pincite.cli.options import (
     IndexOption,
     JsonOption,
     SetOption,
+    folder_of,
     out,
     print_json,
     settings_from,
     told,
 )
-from pincite.core.errors import PinciteError, StoreError
+from pincite.core.errors import PinciteError, StaleIndex, StoreError
 from pincite.core.locations import is_server, shown
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
+    from pincite.repair import Repair
     from pincite.store.manifest import Manifest
+
+PARTIAL = 3  # exit code: documents are gone and have to be read again
 
 
 def doctor(
     index: IndexOption = DEFAULT_INDEX,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended, and name what cannot.")
+    ] = False,
     config: ConfigOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
@@ -39,20 +48,63 @@ def doctor(
     facts = {"pincite": __version__, "python": platform.python_version()}
     with told(as_json=as_json):
         settings = settings_from(config, sets)
+        done = _repair(index, settings) if repair else None
     problems, hint = _check(index, settings, facts)
+    report = {"ok": not problems, "facts": facts, "problems": problems, "hint": hint}
     if as_json:
-        print_json({"ok": not problems, "facts": facts, "problems": problems, "hint": hint})
+        print_json(report | ({"repair": asdict(done)} if done else {}))
     else:
-        for name, value in facts.items():
-            out.print(f"{name:<12} {value}", markup=False, soft_wrap=True)
-        for problem in problems:
-            out.print(Text.assemble(("problem      ", "bold red"), problem), soft_wrap=True)
-        if problems:
-            out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
-        else:
-            out.print("all is well", style="green")
+        _tell(facts, problems, hint, done)
     if problems:
         raise typer.Exit(StoreError.exit_code)
+    if done and (done.lost or done.lost_unnamed):
+        raise typer.Exit(PARTIAL)
+
+
+def _tell(facts: dict[str, str], problems: list[str], hint: str, done: Repair | None) -> None:
+    for name, value in facts.items():
+        out.print(f"{name:<12} {value}", markup=False, soft_wrap=True)
+    for line in _repaired(done) if done else ():
+        out.print(f"repair       {line}", markup=False, soft_wrap=True)
+    for problem in problems:
+        out.print(Text.assemble(("problem      ", "bold red"), problem), soft_wrap=True)
+    if problems:
+        out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
+    elif not done or done.is_complete:
+        out.print("all is well", style="green")
+    else:
+        hint = "read the documents again: pincite ingest FILES"
+        out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
+
+
+def _repair(index: str, settings: Settings) -> Repair:
+    """Mend the index, and give chunks their vectors again that lost them."""
+    from pincite.repair import repair_index
+    from pincite.vectorise import embed_index
+
+    done = repair_index(folder_of(index, "doctor --repair"))
+    if done.problems:
+        for _ in embed_index(index, settings):
+            pass
+    return done
+
+
+def _repaired(done: Repair) -> Iterator[str]:
+    """Yield what was done and what could not be, in words."""
+    yield from (f"found: {problem}" for problem in done.problems)
+    if done.fell_back_to:
+        yield f"the newest generation that can be read is {done.fell_back_to}: it is served now"
+    yield from (f"written again: {name}" for name in done.listings)
+    if done.rebuilt:
+        yield f"search data made again for {len(done.rebuilt)} documents"
+    if done.vectors:
+        yield f"vectors of {done.vectors} chunks computed again"
+    yield from (f"as it was in an older generation: {name}" for name in done.older)
+    yield from (f"lost: {name}" for name in done.lost)
+    if done.lost_unnamed:
+        yield f"lost: {done.lost_unnamed} documents whose names are gone too"
+    if not done.problems:
+        yield "nothing to do"
 
 
 def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[str], str]:
@@ -61,6 +113,8 @@ def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[
 
     facts["index"] = shown(index)
     hint = f"build it again: pincite ingest FILES --index {shown(index)} --rebuild"
+    if not is_server(index):
+        hint = f"mend it: pincite doctor --repair --index {shown(index)}; or {hint}"
     try:
         if is_server(index):
             problems = _check_server(index, settings, facts)
@@ -69,7 +123,8 @@ def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[
             problems = damage(Path(index))
     except PinciteError as error:
         is_there = not is_server(index) and (Path(index) / "CURRENT").exists()
-        return [error.message], hint if is_there else error.hint
+        is_stale = isinstance(error, StaleIndex)
+        return [error.message], hint if is_there and not is_stale else error.hint
     return problems, hint
 
 

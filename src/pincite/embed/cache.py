@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +22,12 @@ from pincite.embed.models import Array, Encoder, TokenEncoder
 
 # One statement; SQLite takes a bounded number of values.
 AT_ONCE = 500
+# Checksums have a table of their own: versions that know none of them share the file.
+_SCHEMA = """PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sums (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+"""
+_SELECT = "SELECT vectors.key, vectors.value, sums.value FROM vectors LEFT JOIN sums USING (key)"
 
 
 def cache_folder() -> Path:
@@ -77,20 +84,29 @@ class VectorCache:
     def __init__(self, encoder: Encoder, home: Path | None) -> None:
         self.encoder = encoder
         self._database: sqlite3.Connection | None = None
-        if home is None:
+        self._file = None if home is None else home / f"vectors-{encoder.spec.id}.sqlite"
+        self._open()
+
+    def _open(self) -> None:
+        if self._file is None:
             return
         try:
-            home.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                home / f"vectors-{encoder.spec.id}.sqlite", timeout=5, isolation_level=None
-            )
-            self._database.executescript(
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-                " WITHOUT ROWID;"
-            )
-        except (OSError, sqlite3.Error):
-            self.close()
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self._file, timeout=5, isolation_level=None)
+            self._database.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """Do without the file; if its bytes are damaged, it is deleted, and a new one begun later.
+
+        SQLite tells damage as a plain DatabaseError; a full or busy disk is a kind of it.
+        """
+        self.close()
+        if type(error) is sqlite3.DatabaseError and self._file is not None:
+            for ending in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    Path(f"{self._file}{ending}").unlink(missing_ok=True)
 
     def close(self) -> None:
         if self._database is not None:
@@ -136,13 +152,15 @@ class VectorCache:
             for at in range(0, len(keys) if self._database else 0, AT_ONCE):
                 some = keys[at : at + AT_ONCE]
                 marks = ", ".join("?" * len(some))
-                sql = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
+                sql = f"{_SELECT} WHERE vectors.key IN ({marks})"
                 assert self._database is not None
-                for key, value in self._database.execute(sql, some):
-                    if entry := self._entry(value):
+                for key, value, known in self._database.execute(sql, some):
+                    # What an older version wrote has no checksum.
+                    is_whole = known is None or known == _sum(value)
+                    if is_whole and (entry := self._entry(value)):
                         found[key] = entry
-        except sqlite3.Error:
-            self.close()
+        except sqlite3.Error as error:
+            self._failed(error)
         return found
 
     def _entry(self, value: bytes) -> _Entry | None:
@@ -163,9 +181,11 @@ class VectorCache:
         try:
             self._database.execute("BEGIN")
             self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+            sums = [(key, _sum(value)) for key, value in rows]
+            self._database.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", sums)
             self._database.execute("COMMIT")
-        except sqlite3.Error:  # a full disk, or another process for too long
-            self.close()
+        except sqlite3.Error as error:  # a full disk, or another process for too long
+            self._failed(error)
 
 
 def computed(encoder: Encoder, texts: Sequence[str], *, with_tokens: bool) -> Computed:
@@ -186,6 +206,10 @@ def checked(vectors: Array) -> Array:
     scaled = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=usable)
     exact: Array = scaled.astype(np.float32)
     return exact
+
+
+def _sum(value: bytes) -> bytes:
+    return blake2b(value, digest_size=8).digest()
 
 
 def _key(text: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pincite.core.errors import SourceError
 from pincite.evaluate.runs import Found, Part, Run
+from pincite.store.files import write_durably
 
 FORMAT = 1
 MAX_BYTES = 1_000_000_000
@@ -35,11 +35,9 @@ def save_run(run: Run, file: Path) -> None:
     bare = asdict(replace(run, parts=()))
     plain = {"format": FORMAT, **bare, "parts": [_plain(part) for part in run.parts]}
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(file)
+        write_durably(file, text.encode("utf-8"))
     except OSError as error:
         hint = "choose another folder with --runs"
         raise SourceError(f"cannot write {file}: {error}", hint=hint) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -33,7 +33,7 @@ from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
 from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
 from pincite.store.location import Location, open_writer
-from pincite.store.manifest import SegmentEntry
+from pincite.store.manifest import Manifest, SegmentEntry
 from pincite.store.segment import Segment
 from pincite.store.segment_files import Entry
 from pincite.store.vectors import Vectors
@@ -54,18 +54,28 @@ class IndexBuilder:
     """The one writer of an index; use it in a ``with`` statement."""
 
     def __init__(
-        self, location: Location, settings: Settings, *, rebuild: bool = False, profile: str = ""
+        self,
+        location: Location,
+        settings: Settings,
+        *,
+        rebuild: bool = False,
+        profile: str = "",
+        begin: Callable[[], Manifest] | None = None,
     ) -> None:
         shape = settings.shape()
         if profile:  # a fingerprint: a profile that was edited reads documents in another way
             shape["profile"] = {"fingerprint": profile}
-        self._writer = open_writer(location, shape, rebuild=rebuild, settings=settings.store)
+        self._writer = open_writer(
+            location, shape, rebuild=rebuild, settings=settings.store, begin=begin
+        )
         self._language = settings.tokens.language
         self._analyzers = Analyzers()
         if self._language != AUTO:
             self._analyzers[self._language]  # an unknown one is refused before any work
         self._pairs = settings.tokens.bigrams
         self._rebuild = rebuild
+        # A rebuild shows the old index until the new one is complete, and so does a repair.
+        self._at_once = rebuild or begin is not None
         self._reset()
 
     def __enter__(self) -> IndexBuilder:
@@ -121,8 +131,7 @@ class IndexBuilder:
             or self._places >= SEGMENT_PLACES
             or time.monotonic() - self._started >= SEGMENT_SECONDS
         )
-        # A rebuild shows the old index until the new one is complete.
-        if full and self._rebuild:
+        if full and self._at_once:
             self._write()
         elif full:
             self.flush()

@@ -21,6 +21,7 @@ import numpy as np
 from pincite.core.errors import ModelError
 from pincite.index.postings import Array
 from pincite.learn.trees import COLUMNS, Trees, trees_from
+from pincite.store.files import write_durably
 
 FORMAT = "pincite learned ranker"
 VERSION = 1
@@ -89,7 +90,7 @@ def relative(table: Array) -> Array:
 
 
 def save_model(model: Model, file: Path) -> None:
-    """Write a model to a file."""
+    """Write a model to a file; one that is there is replaced at once or not at all."""
     if isinstance(model.scorer, Trees):
         arrays, single = model.scorer.arrays(), model.scorer.single
     else:
@@ -112,7 +113,7 @@ def save_model(model: Model, file: Path) -> None:
     }
     whole = {"sha256": _digest(body), **body}
     try:
-        file.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+        write_durably(file, json.dumps(whole, indent=1).encode())
     except OSError as error:
         raise ModelError(
             f"{file} cannot be written: {error.strerror}", hint="name another file with --out"

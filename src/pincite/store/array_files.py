@@ -5,61 +5,88 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pincite.store.files import delete, sha256_of, sync
+from pincite.store.files import cleared_on_error, delete, sha256_of, sync
 
 Array = np.ndarray[Any, np.dtype[Any]]
 # Where arrays start in their file: a cache line, so that mapped numbers are aligned.
 ALIGNMENT = 64
+LISTING, ARRAYS = "segment.json", "arrays.bin"
+FOOTER_SIZE = 8  # bytes that say how long the layout before them is
 
 
 def write_folder(
-    home: Path, arrays: Mapping[str, Array], fill: Callable[[Path], None] | None = None
+    home: Path,
+    arrays: Mapping[str, Array],
+    fill: Callable[[Path], Mapping[str, Array]] | None = None,
 ) -> str:
-    """Write a complete folder aside, sync it, put it in place, and return its listing's hash."""
+    """Write a complete folder aside, sync it, put it in place, and return its listing's hash.
+
+    ``fill`` writes other files into it, and returns arrays that come of that.
+    """
     aside = home.with_name(f"{home.name}.tmp-{os.getpid()}")
     delete(aside)  # of a killed writer with this process id: in a container all have the same
-    aside.mkdir()
-    if fill is not None:
-        fill(aside)
-    layout = _write_arrays(aside / "arrays.bin", arrays)
-    files = {
-        file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
-        for file in sorted(aside.iterdir())
-    }
-    facts = {"files": files, "arrays": layout}
-    listing = aside / "segment.json"
-    listing.write_text(json.dumps(facts, indent=1, sort_keys=True), encoding="ascii")
-    for file in aside.iterdir():
-        sync(file)
-    sync(aside)
-    delete(home)  # of a writer that was killed before its commit
-    aside.rename(home)
+    with cleared_on_error(aside):
+        aside.mkdir()
+        if fill is not None:
+            arrays = {**arrays, **fill(aside)}
+        layout = _write_arrays(aside / ARRAYS, arrays)
+        names = [file.name for file in aside.iterdir()]
+        (aside / LISTING).write_bytes(listing_of(aside, names, layout))
+        for file in aside.iterdir():
+            sync(file)
+        sync(aside)
+        delete(home)  # of a writer that was killed before its commit
+        aside.rename(home)
     sync(home.parent)
-    return sha256_of(home / "segment.json")
+    return sha256_of(home / LISTING)
+
+
+def listing_of(folder: Path, names: Iterable[str], layout: Mapping[str, Any]) -> bytes:
+    """Return what says which files a folder has, with their checksums, and where arrays stand."""
+    files = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)}
+        for name in names
+    }
+    return json.dumps({"files": files, "arrays": layout}, indent=1, sort_keys=True).encode("ascii")
 
 
 def _write_arrays(file: Path, arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Write all arrays into one file and return where each one stands."""
-    layout = {}
+    """Write all arrays into one file and return where each one stands.
+
+    The file ends with that too, and its size: a listing that is damaged can be written again.
+    """
+    layout: dict[str, Any] = {}
     with file.open("wb") as stream:
         for name, array in sorted(arrays.items()):
             stream.write(bytes(-stream.tell() % ALIGNMENT))
             where = {"dtype": array.dtype.str, "shape": array.shape, "offset": stream.tell()}
             layout[name] = where
             stream.write(np.ascontiguousarray(array).data)
+        footer = json.dumps(layout, sort_keys=True).encode("ascii")
+        stream.write(footer + len(footer).to_bytes(FOOTER_SIZE, "little"))
+    return layout
+
+
+def written_layout(file: Path) -> dict[str, Any]:
+    """Return where the arrays of a file stand, as its end says; ValueError if it does not."""
+    data = file.read_bytes()
+    size = int.from_bytes(data[-FOOTER_SIZE:], "little")
+    layout = json.loads(data[-FOOTER_SIZE - size : -FOOTER_SIZE])
+    if not isinstance(layout, dict):
+        raise ValueError("the file does not end with a layout")
     return layout
 
 
 def read_arrays(home: Path) -> dict[str, Array]:
     """Return the arrays of a folder, mapped into memory, not read."""
-    layout = json.loads((home / "segment.json").read_bytes())["arrays"]
-    file = home / "arrays.bin"
+    layout = json.loads((home / LISTING).read_bytes())["arrays"]
+    file = home / ARRAYS
     if not file.stat().st_size:
         whole: Array = np.zeros(0, dtype=np.uint8)
     else:

@@ -9,8 +9,9 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from pincite.core.errors import IndexBusy, StoreError
 
@@ -45,13 +46,57 @@ def delete(path: Path) -> None:
 
 def write_durably(file: Path, data: bytes) -> None:
     """Replace the file as a whole: after a crash it is the old one or the new one."""
-    aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
-    with aside.open("wb") as stream:
+    with replaced(file) as stream:
         stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    aside.rename(file)
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[BinaryIO]:
+    """Hand out a stream whose words take the file's place at once when the block has ended.
+
+    If the block or the disk fails, the file is what it was, and nothing is left beside it.
+    """
+    aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
+    with cleared_on_error(aside):
+        with aside.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.rename(file)
     sync(file.parent)
+
+
+@contextmanager
+def cleared_on_error(aside: Path) -> Iterator[None]:
+    """Delete what is half written when something fails: a full disk needs the room."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            delete(aside)
+        raise
+
+
+_ELSEWHERE = "choose another folder with --index"
+_FULL = "free some disk space and run the same command again; nothing is lost"
+_HINTS = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EIO: "the disk fails: save a copy of the index elsewhere, then run: pincite doctor",
+    errno.EROFS: f"the file system is read-only: {_ELSEWHERE}",
+    errno.EACCES: f"check who owns the folder, or {_ELSEWHERE}",
+    errno.EPERM: f"check who owns the folder, or {_ELSEWHERE}",
+    errno.ENOTDIR: f"a part of that path is a file: {_ELSEWHERE}",
+    errno.ENOENT: f"no folder can be made there: {_ELSEWHERE}",
+    errno.EEXIST: f"a file is in the way: {_ELSEWHERE}",
+    errno.EMFILE: "this process has too many files open: raise the limit (ulimit -n)",
+}
+# What SQLite says instead of an error number of the system: the low byte of its code.
+_SQLITE_ERRORS = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+}
 
 
 @contextmanager
@@ -61,15 +106,9 @@ def explained(action: str, path: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         number = getattr(error, "errno", None)
-        hint = {
-            errno.ENOSPC: "free some disk space and run the same command again; nothing is lost",
-            errno.EROFS: "the file system is read-only: choose another folder with --index",
-            errno.EACCES: "check who owns the folder, or choose another with --index",
-            errno.EPERM: "check who owns the folder, or choose another with --index",
-            errno.ENOTDIR: "a part of that path is a file: choose another folder with --index",
-            errno.ENOENT: "no folder can be made there: choose another with --index",
-            errno.EEXIST: "a file is in the way: choose another folder with --index",
-        }.get(number or 0, "check the disk, then run: pincite doctor")
+        if isinstance(error, sqlite3.Error):
+            number = _SQLITE_ERRORS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        hint = _HINTS.get(number or 0, "check the disk, then run: pincite doctor")
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"cannot {action} {path}: {reason}", hint=hint) from error
 
@@ -106,8 +145,9 @@ def write_lock(folder: Path) -> Iterator[None]:
                 f"{folder} is being written by another process (pid {holder})",
                 hint="wait for it to finish; searching goes on meanwhile",
             ) from error
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # who holds the lock is only told to people
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
     finally:
         if handle in _held:

@@ -12,7 +12,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.locations import has_stray_password, is_server
 from pincite.core.store_settings import StoreSettings
 from pincite.store.graph import GraphRows
-from pincite.store.manifest import current, pointer
+from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.server.contract import Engine, Named
 from pincite.store.server.graph import ServerGraphRows
 from pincite.store.server.keeping import stamp_of
@@ -73,10 +73,14 @@ def open_writer(
     *,
     rebuild: bool = False,
     settings: StoreSettings | None = None,
+    begin: Callable[[], Manifest] | None = None,
 ) -> Writer:
-    """Return the one writer of an index, to be used in a ``with`` statement."""
+    """Return the one writer of an index, to be used in a ``with`` statement.
+
+    For a folder ``begin`` may say what to build on (see :class:`Writer`).
+    """
     if not is_server(location):
-        return Writer(Path(location), shape, rebuild=rebuild)
+        return Writer(Path(location), shape, rebuild=rebuild, begin=begin)
     return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
 
 

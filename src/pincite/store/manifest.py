@@ -14,17 +14,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import StaleIndex, StoreError
+from pincite.store.array_files import LISTING
 from pincite.store.files import delete, sha256_of, sync, write_durably
 
-FORMAT = 2
+FORMAT = 3
+# Format 2 has no checksum in its manifests and no layout at the end of its arrays; it is read as it
+# is, and what is written next has the present format.
+READABLE = (2, FORMAT)
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
 SEGMENTS, VECTORS = "segments/", "vectors/"
+DIGEST_SIZE = 64  # of a SHA-256 in hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,37 @@ class Manifest:
     segments: tuple[SegmentEntry, ...] = ()
     vectors: tuple[VectorEntry, ...] = ()
 
+    @property
+    def entries(self) -> tuple[SegmentEntry | VectorEntry, ...]:
+        """All that has files of its own."""
+        return (*self.segments, *self.vectors)
+
     def to_bytes(self) -> bytes:
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True).encode()
+        values = {"format": FORMAT, **asdict(self)}
+        return _as_bytes({"checksum": _checksum(values), **values})
+
+
+def _as_bytes(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, indent=1, sort_keys=True).encode()
+
+
+def _checksum(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_as_bytes(values)).hexdigest()
 
 
 def current(folder: Path) -> Manifest:
     """Return the manifest that CURRENT names; StoreError if there is none or it is damaged."""
     generation, sha256 = pointer(folder)
-    return read_manifest(_manifest_file(folder, generation), sha256=sha256)
+    file = manifest_file(folder, generation)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        message = f"{file}, which {folder}/CURRENT names, cannot be read: {error.strerror}"
+        raise StoreError(message, hint=_DOCTOR) from error
+    manifest = manifest_of(data, origin=str(file))
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise StoreError(f"{folder}/CURRENT and {file} do not match", hint=_DOCTOR)
+    return manifest
 
 
 def pointer(folder: Path) -> tuple[int, str]:
@@ -77,24 +106,25 @@ def pointer(folder: Path) -> tuple[int, str]:
     try:
         words = (folder / "CURRENT").read_text(encoding="ascii").split()
     except FileNotFoundError as error:
+        if generations(folder):
+            message = f"no index in {folder}: CURRENT is missing, though generations are there"
+            raise StoreError(message, hint=_REPAIR) from error
         raise StoreError(
             f"no index in {folder}", hint=f"make one: pincite ingest FILES --index {folder}"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{folder}/CURRENT cannot be read: {error}", hint=_DOCTOR) from error
-    if len(words) != 2 or not words[0].isdecimal():
+    if len(words) != 2 or not words[0].isdecimal() or len(words[1]) != DIGEST_SIZE:
         raise StoreError(f"{folder}/CURRENT is damaged", hint=_DOCTOR)
     return int(words[0]), words[1]
 
 
-def read_manifest(file: Path, *, sha256: str | None = None) -> Manifest:
-    """Return the manifest in the file, checked against the hash where one is given."""
+def read_manifest(file: Path) -> Manifest:
+    """Return the manifest in a file; StoreError if it is missing or damaged."""
     try:
         data = file.read_bytes()
     except OSError as error:
         raise StoreError(f"{file} is missing: the index is damaged", hint=_DOCTOR) from error
-    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
-        raise StoreError(f"{file} does not match its checksum", hint=_DOCTOR)
     return manifest_of(data, origin=str(file))
 
 
@@ -102,8 +132,11 @@ def manifest_of(data: bytes, *, origin: str) -> Manifest:
     """Return the manifest that was written as these bytes."""
     try:
         values = json.loads(data)
-        version = values.pop("format")
-        if version == FORMAT:
+        version = values["format"]
+        if version == FORMAT and values.pop("checksum") != _checksum(values):
+            raise ValueError("its contents and its checksum differ")
+        if version in READABLE:
+            del values["format"]
             segments = [
                 SegmentEntry(**{**entry, "dropped": tuple(entry["dropped"])})
                 for entry in values.pop("segments")
@@ -120,12 +153,45 @@ def manifest_of(data: bytes, *, origin: str) -> Manifest:
 
 def switch(folder: Path, manifest: Manifest) -> None:
     """Make the manifest the current generation, durably, and sweep what nobody needs."""
-    file = _manifest_file(folder, manifest.generation)
-    data = manifest.to_bytes()
-    write_durably(file, data)
-    words = f"{manifest.generation:06d} {hashlib.sha256(data).hexdigest()}\n"
-    write_durably(folder / "CURRENT", words.encode())
-    sweep(folder)
+    write_durably(manifest_file(folder, manifest.generation), manifest.to_bytes())
+    point_to(folder, manifest.generation)
+    with suppress(OSError):  # it is done: what cannot be deleted now is deleted by the next writer
+        sweep(folder)
+
+
+def point_to(folder: Path, generation: int) -> None:
+    """Make a generation whose manifest is there the current one, durably."""
+    sha256 = sha256_of(manifest_file(folder, generation))
+    write_durably(folder / "CURRENT", f"{generation:06d} {sha256}\n".encode())
+
+
+def generations(folder: Path) -> list[int]:
+    """Return the numbers of all manifests that lie in a folder, the newest first."""
+    stems = [file.stem for file in (folder / "generations").glob("*.json")]
+    return sorted((int(stem) for stem in stems if stem.isdecimal()), reverse=True)
+
+
+def last_number(folder: Path, *, forget: bool) -> int:
+    """Return the number to go on from; ``forget``: so that no older generation will be kept."""
+    newest = max(generations(folder), default=0)
+    return newest + KEPT_GENERATIONS - 1 if forget else newest
+
+
+def unnamed(folder: Path) -> Manifest | None:
+    """Return the newest generation that is whole, for a folder whose CURRENT is missing.
+
+    A manifest is written when all that it names is, so this is what CURRENT named, or what a
+    writer that was killed was about to acknowledge. None if there never was one.
+    """
+    for number in (known := generations(folder)):
+        with suppress(StoreError):
+            manifest = read_manifest(manifest_file(folder, number))
+            if not any(check_files(folder, each, full=False) for each in manifest.entries):
+                return manifest
+    if known:
+        message = f"CURRENT is missing in {folder}, and no generation there is whole"
+        raise StoreError(message, hint=_REPAIR)
+    return None
 
 
 def sweep(folder: Path) -> None:
@@ -140,26 +206,30 @@ def sweep(folder: Path) -> None:
         recent = is_manifest and newest - KEPT_GENERATIONS < int(file.stem) <= newest
         try:
             if recent:
-                manifest = read_manifest(file)
-                kept.update(SEGMENTS + entry.name for entry in manifest.segments)
-                kept.update(VECTORS + entry.name for entry in manifest.vectors)
+                entries = read_manifest(file).entries
+                kept.update(str(home_of(folder, entry)) for entry in entries)
         except StoreError:
             recent = False  # an older generation that is damaged serves nobody
         if not recent:
             delete(file)
     for part in (SEGMENTS, VECTORS):
         for path in (folder / part).glob("*"):
-            if part + path.name not in kept:
+            if str(path) not in kept:
                 delete(path)
     for leftover in folder.glob("CURRENT.tmp-*"):
         delete(leftover)
 
 
 def create_folders(folder: Path) -> None:
-    """Make the folders of an index."""
+    """Make the folders of an index, durably: also the names of those above it that are new."""
+    is_new = not (folder / "CURRENT").exists()
     for part in (folder, folder / "generations", folder / SEGMENTS, folder / VECTORS):
         part.mkdir(parents=True, exist_ok=True)
     sync(folder)
+    # Who made them may have been killed before it synced them, so all are, until there is an index.
+    for above in folder.absolute().parents if is_new else ():
+        with suppress(OSError):  # not everyone may open every folder
+            sync(above)
 
 
 def home_of(folder: Path, entry: SegmentEntry | VectorEntry) -> Path:
@@ -170,35 +240,58 @@ def home_of(folder: Path, entry: SegmentEntry | VectorEntry) -> Path:
 def check_files(folder: Path, entry: SegmentEntry | VectorEntry, *, full: bool) -> list[str]:
     """Return what is wrong with an entry's files: sizes always, checksums if full."""
     home = home_of(folder, entry)
-    listing = home / "segment.json"
-    if not listing.is_file():
-        return [f"{listing} is missing"]
-    if sha256_of(listing) != entry.sha256:
-        return [f"{listing} does not match its checksum"]
-    problems = []
-    for name, facts in json.loads(listing.read_bytes())["files"].items():
-        file = home / name
+    listing = home / LISTING
+    problem = _problem(listing, entry.sha256, size=None, full=True)
+    if problem:
+        return [problem]
+    files = json.loads(listing.read_bytes())["files"]
+    found = (
+        _problem(home / name, facts["sha256"], size=facts["bytes"], full=full)
+        for name, facts in files.items()
+    )
+    return [problem for problem in found if problem]
+
+
+def _problem(file: Path, sha256: str, *, size: int | None, full: bool) -> str:
+    """Return what is wrong with a file, nothing if all is well."""
+    try:
         if not file.is_file():
-            problems.append(f"{file} is missing")
-        elif file.stat().st_size != facts["bytes"]:
-            problems.append(f"{file} has {file.stat().st_size} bytes, not {facts['bytes']}")
-        elif full and sha256_of(file) != facts["sha256"]:
-            problems.append(f"{file} does not match its checksum")
-    return problems
+            return f"{file} is missing"
+        if size is not None and file.stat().st_size != size:
+            return f"{file} has {file.stat().st_size} bytes, not {size}"
+        if full and sha256_of(file) != sha256:
+            return f"{file} does not match its checksum"
+    except OSError as error:  # a sector that cannot be read
+        return f"{file} cannot be read: {error.strerror}"
+    return ""
 
 
 def damage(folder: Path) -> list[str]:
-    """Return all that is wrong with the current generation, every checksum looked at."""
+    """Return all that is wrong with the kept generations, every checksum looked at.
+
+    The one before the current one is looked at too: it is what a repair falls back on.
+    """
     try:
         manifest = current(folder)
     except StoreError as error:
         return [error.message]
-    entries: list[SegmentEntry | VectorEntry] = [*manifest.segments, *manifest.vectors]
-    return [each for entry in entries for each in check_files(folder, entry, full=True)]
+    entries, problems = dict.fromkeys(manifest.entries), []
+    for number in generations(folder):
+        if manifest.generation - KEPT_GENERATIONS < number < manifest.generation:
+            try:
+                entries |= dict.fromkeys(read_manifest(manifest_file(folder, number)).entries)
+            except StoreError as error:
+                problems.append(f"{error.message} (an older generation)")
+    # Generations name the same files with other lists of dropped documents.
+    homes = {home_of(folder, entry): entry for entry in entries}
+    found = [each for entry in homes.values() for each in check_files(folder, entry, full=True)]
+    return found + problems
 
 
-def _manifest_file(folder: Path, generation: int) -> Path:
+def manifest_file(folder: Path, generation: int) -> Path:
+    """Return where the manifest of a generation is."""
     return folder / "generations" / f"{generation:06d}.json"
 
 
 _DOCTOR = "run: pincite doctor"
+_REPAIR = "run: pincite doctor --repair"

@@ -17,7 +17,7 @@ from pincite.core.errors import StoreError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.store.array_files import Array, read_arrays
 from pincite.store.manifest import SegmentEntry, check_files, home_of
-from pincite.store.segment_files import Entry
+from pincite.store.segment_files import DATABASE, Entry
 
 _CHUNK_COLUMNS = (
     "id, doc_id, start, end, own_end, kind, locator, title, path, page, parent, searched, context"
@@ -35,20 +35,26 @@ WHERE d.id = ? ORDER BY l.rowid
 
 
 class Segment:
-    """A segment opened for reading. Its files stay readable even when swept meanwhile."""
+    """A segment opened for reading. Its files stay readable even when swept meanwhile.
 
-    def __init__(self, folder: Path, entry: SegmentEntry) -> None:
+    A repair gives ``arrays`` in place of those that are damaged, and has looked at the rest itself.
+    """
+
+    def __init__(
+        self, folder: Path, entry: SegmentEntry, *, arrays: dict[str, Array] | None = None
+    ) -> None:
         self.folder = folder
         self.entry = entry
         self.dropped = frozenset(entry.dropped)
         self.has_hidden = False  # some of its documents are kept from this reader
-        self.check(full=False)
+        if arrays is None:
+            self.check(full=False)
         home = home_of(folder, entry).absolute()
         try:
-            self.arrays = read_arrays(home)
+            self.arrays = read_arrays(home) if arrays is None else arrays
             # immutable=1: no lock files beside it, so a read-only folder serves as well.
             self._database = sqlite3.connect(
-                f"{(home / 'chunks.sqlite').as_uri()}?mode=ro&immutable=1",
+                f"{(home / DATABASE).as_uri()}?mode=ro&immutable=1",
                 uri=True,
                 check_same_thread=False,
             )
@@ -173,23 +179,27 @@ class Segment:
         """Yield every live document with all that belongs to it, in the order written."""
         keys = self.select("SELECT ordinal, key FROM keys ORDER BY ordinal")
         for doc_id, first, last in self.select("SELECT id, first, last FROM documents"):
-            document = self.document(doc_id)
-            if document is None:
+            loaded = self.loaded(doc_id, first, last)
+            if loaded is None:
                 continue
-            rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
-            chunks = [to_chunk(row, document.text) for row in rows]
-            facts = self._facts("c.ordinal BETWEEN ? AND ?", (first, last))
-            loaded = Loaded(
-                document,
-                chunks,
-                self.links(doc_id),
-                facts,
-                self.findings(doc_id),
-                self.boxes(doc_id),
-            )
             start, end = bisect_left(keys, (first, "")), bisect_left(keys, (last + 1, ""))
-            own = [(key, chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
+            own = [(key, loaded.chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
             yield Entry(loaded, own)
+
+    def loaded(self, doc_id: str, first: int, last: int) -> Loaded | None:
+        """Return a document with all that was read from it; None if it is not here (any more)."""
+        document = self.document(doc_id)
+        if document is None:
+            return None
+        rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
+        return Loaded(
+            document,
+            [to_chunk(row, document.text) for row in rows],
+            self.links(doc_id),
+            self._facts("c.ordinal BETWEEN ? AND ?", (first, last)),
+            self.findings(doc_id),
+            self.boxes(doc_id),
+        )
 
     def chunk_rows(self, where: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the raw columns of live chunks; ``where`` is our own SQL, never a user's."""

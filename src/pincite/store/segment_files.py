@@ -12,6 +12,7 @@ from typing import Any
 
 from pincite.core.types import Chunk, Facts, Finding, Loaded
 from pincite.store.array_files import Array, write_folder
+from pincite.store.digests import DIGESTS, as_array, digest_of
 from pincite.store.manifest import SEGMENTS, SegmentEntry
 
 # Names stand once and are numbered: documents by ``number``, chunks by ``ordinal``, repeated words
@@ -60,6 +61,7 @@ CREATE INDEX links_to ON links (target);
 CREATE INDEX findings_of_document ON findings (document);
 CREATE INDEX boxes_of_document ON boxes (document);
 """
+DATABASE = "chunks.sqlite"
 # Repeated words that are remembered while a segment is written; beyond it some stand twice.
 REMEMBERED_WORDS = 20_000
 
@@ -78,15 +80,17 @@ def write_segment(
     """Write a complete segment aside, sync it, put it in place, and return its entry."""
     counts = (0, 0)
 
-    def fill(aside: Path) -> None:
+    def fill(aside: Path) -> dict[str, Array]:
         nonlocal counts
-        counts = _write_sqlite(aside / "chunks.sqlite", entries)
+        rows = _write_sqlite(aside / DATABASE, entries)
+        counts = rows.documents, rows.searched
+        return {DIGESTS: as_array(rows.digests)}
 
     sha256 = write_folder(folder / SEGMENTS / name, arrays, fill)
     return SegmentEntry(name, sha256, *counts)
 
 
-def _write_sqlite(file: Path, entries: Iterable[Entry]) -> tuple[int, int]:
+def _write_sqlite(file: Path, entries: Iterable[Entry]) -> _Rows:
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         # The file is synced as a whole before anything refers to it: no journal is needed.
         database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _SCHEMA)
@@ -96,7 +100,7 @@ def _write_sqlite(file: Path, entries: Iterable[Entry]) -> tuple[int, int]:
             rows.insert(entry)
         database.execute("COMMIT")
         database.executescript(_INDEXES)
-    return rows.documents, rows.searched
+    return rows
 
 
 class _Rows:
@@ -110,6 +114,7 @@ class _Rows:
         self._chunks = 0
         self.documents = 0
         self.searched = 0
+        self.digests: list[bytes] = []
 
     def insert(self, entry: Entry) -> None:
         """Insert everything about one document."""
@@ -146,6 +151,7 @@ class _Rows:
                 self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
         self._chunks += len(loaded.chunks)
         self.documents += 1
+        self.digests.append(digest_of(loaded))
         self.searched += sum(chunk.searched for chunk in loaded.chunks)
 
     def _row(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,13 @@ from pincite.store.manifest import (
     VectorEntry,
     create_folders,
     current,
+    damage,
+    generations,
+    last_number,
+    point_to,
     sweep,
     switch,
+    unnamed,
 )
 from pincite.store.segment_files import Entry, write_segment
 from pincite.store.snapshot import Snapshot
@@ -30,10 +35,20 @@ class Writer:
     Nothing is visible before :meth:`commit`; leaving without it changes nothing.
     """
 
-    def __init__(self, folder: Path, shape: Mapping[str, Any], *, rebuild: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        shape: Mapping[str, Any],
+        *,
+        rebuild: bool = False,
+        begin: Callable[[], Manifest] | None = None,
+    ) -> None:
+        """``begin`` says, when the lock is held, what to build on in place of what CURRENT names;
+        the first commit is then made even if nothing else changed."""
         self.folder = folder
         self.shape = shape
         self._rebuild = rebuild
+        self._begin = begin
         self._open = ExitStack()
 
     def __enter__(self) -> Writer:
@@ -57,24 +72,29 @@ class Writer:
 
     def _start(self) -> Manifest:
         """Return the generation to build on: the current one, or an empty one."""
-        if not (self.folder / "CURRENT").exists():
-            return Manifest(0, self.shape)
-        if self._rebuild:
-            return Manifest(self._newest_number(), self.shape)
-        manifest = current(self.folder)
-        check_shape(manifest.shape, self.shape)
+        if self._begin is not None:
+            return self._begin()
         with explained("write to", self.folder):
+            if self._rebuild:
+                with suppress(StoreError):  # whatever is there, it is not needed
+                    sweep(self.folder)
+                is_damaged = bool(generations(self.folder) and damage(self.folder))
+                return Manifest(last_number(self.folder, forget=is_damaged), self.shape)
+            if not (self.folder / "CURRENT").exists():
+                found = unnamed(self.folder)
+                if found is None:
+                    return Manifest(0, self.shape)
+                point_to(self.folder, found.generation)
+            manifest = current(self.folder)
+            check_shape(manifest.shape, self.shape)
             sweep(self.folder)  # what a killed writer left behind
         return manifest
-
-    def _newest_number(self) -> int:
-        numbers = [path.stem for path in (self.folder / "generations").glob("*.json")]
-        return max((int(number) for number in numbers if number.isdigit()), default=0)
 
     @property
     def is_changed(self) -> bool:
         """Whether a commit would show anything that the current generation does not."""
-        return (self.segments, self.vectors) != (self.manifest.segments, self.manifest.vectors)
+        known = (self.manifest.segments, self.manifest.vectors)
+        return self._begin is not None or (self.segments, self.vectors) != known
 
     @property
     def segments(self) -> tuple[SegmentEntry, ...]:
@@ -138,6 +158,7 @@ class Writer:
         with explained("write to", self.folder):
             switch(self.folder, manifest)
         self.manifest = manifest
+        self._begin = None
         self._vectors = list(manifest.vectors)
         self._written = 0
         self.base.close()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pincite.store.array_files import Array
+from pincite.store.files import sync, write_durably
 from pincite.train.graph import WIDTH, Graph, save_quantised
 from pincite.train.loop import Calibrated
 
@@ -66,16 +67,20 @@ def save(
     *,
     whole: Path | None = None,
 ) -> None:
-    """Write the folder of a cross-encoder; ``facts`` go into model.json beside hashes."""
+    """Write the folder of a cross-encoder; ``facts`` go into model.json beside hashes.
+
+    That file comes last: a crash before it leaves a folder that is refused, not a mixture.
+    """
     target.mkdir(parents=True, exist_ok=True)
     save_quantised(build(weights), target / "model.onnx", whole=whole)
-    (target / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
+    sync(target / "model.onnx")
+    write_durably(target / "tokenizer.json", tokenizer.encode())
     hashes = {
         name: sha256((target / name).read_bytes()).hexdigest()
         for name in ("model.onnx", "tokenizer.json")
     }
     text = json.dumps({**facts, "sha256": hashes}, indent=1, sort_keys=True)
-    (target / "model.json").write_text(text + "\n", encoding="utf-8")
+    write_durably(target / "model.json", f"{text}\n".encode())
 
 
 def with_calibration(folder: Path, found: Calibrated) -> None:
@@ -89,4 +94,4 @@ def with_calibration(folder: Path, found: Calibrated) -> None:
         "threshold_90": round(found.threshold, 4),
         "precision_above": round(found.precision, 4),
     }
-    file.write_text(json.dumps(values, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_durably(file, f"{json.dumps(values, indent=1, sort_keys=True)}\n".encode())

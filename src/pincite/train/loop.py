@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.extras import require
 from pincite.rerank.calibration import Calibration, calibration_error, fitted, threshold_for
 from pincite.store.array_files import Array
+from pincite.store.files import replaced
 from pincite.train.groups import Group, PairTokens, batches, split
 from pincite.train.network import MATCH, OWN, Network
 
@@ -110,9 +110,8 @@ class Training:
             for part, value in self.optimiser.state.get(self.network.weights[name], {}).items():
                 arrays[f"{part}:{name}"] = value.numpy()
         plan = json.dumps({**asdict(self.plan), "step": self.step})
-        with (folder / f"{CHECKPOINT}.new").open("wb") as file:
+        with replaced(folder / CHECKPOINT) as file:
             np.savez(file, plan=np.frombuffer(plan.encode(), dtype=np.uint8), **arrays)
-        os.replace(folder / f"{CHECKPOINT}.new", folder / CHECKPOINT)
 
     def resume(self, folder: Path) -> bool:
         """Go on where a checkpoint of the same plan ended; False if there is none."""

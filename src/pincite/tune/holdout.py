@@ -7,7 +7,6 @@ look is written beside the file, with the questions that were asked: an edited f
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,6 +15,7 @@ from typing import Any
 
 from pincite.core.errors import ConfigError, SourceError
 from pincite.evaluate.judgements.questions import Question, QuestionSet
+from pincite.store.files import write_durably
 
 MAX_BYTES = 64_000_000
 
@@ -49,10 +49,8 @@ def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
     looks = _looks(counter)
     own = [_short(question.text) for question in questions.questions]
     looks.append({"hash": questions.hash, "made": made, "questions": own})
-    aside = counter.with_name(f"{counter.name}.tmp-{os.getpid()}")
     try:
-        aside.write_text(json.dumps({"looks": looks}, indent=1) + "\n", encoding="utf-8")
-        aside.replace(counter)
+        write_durably(counter, f"{json.dumps({'looks': looks}, indent=1)}\n".encode())
     except OSError as error:
         raise SourceError(
             f"the look at {file} cannot be counted: {error}",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,36 @@ def test_a_broken_or_missing_file_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / "vectors-counting@1.sqlite").write_bytes(b"not a database" * 100)
     for home in (tmp_path, tmp_path / "vectors-counting@1.sqlite", None):
         assert VectorCache(Counting(), home).encode(["a"]).shape == (1, 4)
+
+
+def test_a_vector_that_was_damaged_is_computed_again(tmp_path: Path) -> None:
+    first = Counting()
+    cache = VectorCache(first, tmp_path)
+    before = cache.encode(["a", "bb"])
+    cache.close()
+    with closing(sqlite3.connect(tmp_path / "vectors-counting@1.sqlite")) as database:
+        rows = database.execute("SELECT key, value FROM vectors").fetchall()
+        for key, value in rows:
+            flipped = bytes([value[0] ^ 1, *value[1:]])
+            database.execute("UPDATE vectors SET value = ? WHERE key = ?", (flipped, key))
+        database.commit()
+    second = Counting()
+    with closing(VectorCache(second, tmp_path)) as again:
+        assert (again.encode(["a", "bb"]) == before).all()
+        assert second.texts == ["a", "bb"]
+        again.encode(["a", "bb"])
+        assert second.texts == ["a", "bb"]
+
+
+def test_a_damaged_file_is_begun_anew(tmp_path: Path) -> None:
+    """Or a file that cannot be read would keep every run from using the cache."""
+    (tmp_path / "vectors-counting@1.sqlite").write_bytes(b"not a database" * 100)
+    VectorCache(Counting(), tmp_path).encode(["a"])
+    encoder = Counting()
+    for _ in range(2):
+        with closing(VectorCache(encoder, tmp_path)) as cache:
+            cache.encode(["a"])
+    assert encoder.texts == ["a"]
 
 
 def test_vectors_have_length_one_or_none() -> None:

@@ -169,7 +169,7 @@ def test_a_reader_keeps_its_generation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", [(snapshot_module, "current"), (manifest_module, "read_manifest")]
+    "place", [(snapshot_module, "current"), (manifest_module, "manifest_file")]
 )
 def test_a_generation_that_is_swept_while_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
@@ -287,7 +287,8 @@ def test_an_older_format_is_refused_until_it_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(manifest_module, "FORMAT", manifest_module.FORMAT - 1)
+        older.setattr(manifest_module, "FORMAT", 1)
+        older.setattr(manifest_module, "READABLE", (1,))
         commit(tmp_path, entry("a"))
     with pytest.raises(StaleIndex, match="has format") as refused:
         Snapshot.open(tmp_path)

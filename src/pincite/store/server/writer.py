@@ -48,6 +48,7 @@ class ServerWriter(Writer):
         self.folder = Path(engine.shown)
         self.shape = shape
         self._rebuild = rebuild
+        self._begin = None
         self._grace = grace
         self._open = ExitStack()
 
