@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from tests.servers.chroma import Chroma
+from tests.servers.milvus import Milvus
 from tests.servers.mongodb import MongoDB
 from tests.servers.postgres import Postgres
+
+from pincite.store.vectordb import turn
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +49,39 @@ def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
     with pymongo.MongoClient(url) as client:
         for name in names:
             client.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def milvus() -> Iterator[Milvus]:
+    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    pytest.importorskip("milvus", reason="no Milvus is installed")
+    with Milvus() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_milvus(milvus: Milvus) -> Callable[[], str]:
+    """Lend what names a new index in Milvus."""
+    return lambda: f"{milvus.url}#t{uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def chroma() -> Iterator[Chroma]:
+    pytest.importorskip("httpx", reason="Chroma's driver is not installed")
+    pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
+    with Chroma() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_chroma(chroma: Chroma) -> Callable[[], str]:
+    """Lend what names a new index in Chroma."""
+    return lambda: f"{chroma.url}/t{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a writer that died be taken for dead soon."""
+    monkeypatch.setattr(turn, "LEASE_SECONDS", 4.0)
+    monkeypatch.setattr(turn, "BEAT_SECONDS", 0.5)
+    monkeypatch.setattr(turn, "WATCH_SECONDS", 0.25)

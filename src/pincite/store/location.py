@@ -24,6 +24,8 @@ from pincite.store.writer import Writer
 Location = str | Path
 # Who opens an engine for a scheme: module and name. Loaded when such a URL is first used.
 ENGINES = {
+    "chroma": "pincite.store.chroma.driver:open_chroma",
+    "milvus": "pincite.store.milvus.driver:open_milvus",
     "mongodb": "pincite.store.mongodb.engine:MongoEngine",
     "mongodb+srv": "pincite.store.mongodb.engine:MongoEngine",
     "postgresql": "pincite.store.postgres.engine:PostgresEngine",

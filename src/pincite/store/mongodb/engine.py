@@ -31,6 +31,7 @@ from pincite.store.mongodb.values import (
     vector_records,
 )
 from pincite.store.server.contract import TABLES, Row
+from pincite.store.server.exact import nearest_of_all
 
 FORMAT = 1
 # Names of blobs in one question.
@@ -193,15 +194,7 @@ class MongoEngine:
     def nearest(
         self, names: Sequence[str], vector: Array, wanted: int, allowed: Mapping[str, Array]
     ) -> list[tuple[str, int, float]]:
-        best: list[tuple[str, int, float]] = []
-        for name in names:
-            matrix = self._matrix(name)
-            numbers = allowed.get(name)
-            scores = (matrix if numbers is None else matrix[numbers]) @ vector.astype(np.float32)
-            top = _best(scores, wanted)
-            found = top if numbers is None else numbers[top]
-            best += zip([name] * len(top), found.tolist(), scores[top].tolist(), strict=True)
-        return sorted(best, key=lambda each: -each[2])[:wanted]
+        return nearest_of_all(self._matrix, names, vector, wanted, allowed)
 
     # Writing
 
@@ -306,12 +299,3 @@ class MongoEngine:
 
 def _number(key: str) -> int:
     return int(key.partition(".")[0])
-
-
-def _best(scores: Array, wanted: int) -> Array:
-    """Return the places of the highest scores, highest first, ties in order."""
-    near = np.arange(len(scores))
-    if wanted < len(scores):
-        least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
-        near = np.flatnonzero(scores >= least)
-    return near[np.argsort(-scores[near], kind="stable")][:wanted]

@@ -1,0 +1,1 @@
+"""Chroma as the server of an index (extra ``chroma``)."""

@@ -1,0 +1,1 @@
+"""Milvus as the server of an index (extra ``milvus``)."""
