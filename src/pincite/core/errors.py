@@ -19,6 +19,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+# What values of the wrong kind, too large or nested without end do to whoever reads them. A reader
+# of files or answers of strangers takes all of these as "this is not what it should be".
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 
 class PinciteError(Exception):
     """The base of every error that carries an explanation for the user.

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 
 # So much of a large file is read to tell it from another: even pieces of it, from start to end.
 PIECES, PIECE_BYTES = 64, 65_536
@@ -79,7 +79,7 @@ def _json(file: Path) -> dict[str, Any]:
         return {}
     try:
         values = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise ConfigError(
             f"{file} cannot be read: {error}", hint="export the model again"
         ) from error

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ConfigError, ModelError
+from pincite.core.errors import MALFORMED, ConfigError, ModelError
 from pincite.embed.folder import GRAPHS
 from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.rerank.calibration import Calibration
@@ -186,7 +186,7 @@ def _values(home: Traversable, name: str) -> dict[str, Any]:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         return values if isinstance(values, dict) else {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise ModelError(
             f"model.json of the cross-encoder {name} cannot be read: {error}",
             hint="export the model again",

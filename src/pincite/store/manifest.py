@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import StaleIndex, StoreError
+from pincite.core.errors import MALFORMED, StaleIndex, StoreError
 from pincite.store.files import delete, sha256_of, sync, write_durably
+from pincite.store.listing import checked_entry, listed_files
 
 FORMAT = 2
 # Readers that opened an older generation keep their files open; this is for those about to open.
@@ -105,12 +106,13 @@ def manifest_of(data: bytes, *, origin: str) -> Manifest:
         version = values.pop("format")
         if version == FORMAT:
             segments = [
-                SegmentEntry(**{**entry, "dropped": tuple(entry["dropped"])})
+                SegmentEntry(**{**checked_entry(entry), "dropped": tuple(entry["dropped"])})
                 for entry in values.pop("segments")
             ]
-            vectors = tuple(VectorEntry(**entry) for entry in values.pop("vectors", []))
+            listed = values.pop("vectors", [])
+            vectors = tuple(VectorEntry(**checked_entry(entry)) for entry in listed)
             return Manifest(segments=tuple(segments), vectors=vectors, **values)
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except MALFORMED as error:
         raise StoreError(f"{origin} is damaged: {error}", hint=_DOCTOR) from error
     raise StaleIndex(
         f"the index has format {version}, this version of Pincite writes {FORMAT}",
@@ -176,13 +178,13 @@ def check_files(folder: Path, entry: SegmentEntry | VectorEntry, *, full: bool) 
     if sha256_of(listing) != entry.sha256:
         return [f"{listing} does not match its checksum"]
     problems = []
-    for name, facts in json.loads(listing.read_bytes())["files"].items():
+    for name, (size, sha256) in listed_files(listing).items():
         file = home / name
         if not file.is_file():
             problems.append(f"{file} is missing")
-        elif file.stat().st_size != facts["bytes"]:
-            problems.append(f"{file} has {file.stat().st_size} bytes, not {facts['bytes']}")
-        elif full and sha256_of(file) != facts["sha256"]:
+        elif file.stat().st_size != size:
+            problems.append(f"{file} has {file.stat().st_size} bytes, not {size}")
+        elif full and sha256_of(file) != sha256:
             problems.append(f"{file} does not match its checksum")
     return problems
 
