@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load as load_safetensors
 
+from pincite.embed.hashes import write_hashes
+from pincite.store.files import sha256_of
 from pincite.train.graph import WIDTH, Graph, save_quantised
 
 TARGET = Path(__file__).parents[1] / "src" / "pincite" / "embed" / "minilm"
@@ -76,8 +78,8 @@ def main() -> None:
         trimmed_tokenizer(files["tokenizer.json"]), encoding="utf-8"
     )
     for file in sorted(TARGET.iterdir()):
-        data = file.read_bytes()
-        print(f"{file.name}: {len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()}")
+        print(f"{file.name}: {file.stat().st_size} bytes, sha256 {sha256_of(file)}")
+    write_hashes(TARGET)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pincite.core.settings import EmbeddingSettings
+from pincite.embed.hashes import write_hashes
 from pincite.embed.models import spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
 
@@ -97,6 +98,7 @@ def main() -> None:
         weights=weights.astype(np.float16),
         is_kept=is_kept,
     )
+    write_hashes(TARGET.parent)
     print(f"{TARGET.name}: {TARGET.stat().st_size} bytes")
 
 

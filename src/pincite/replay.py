@@ -15,7 +15,7 @@ from typing import Any
 
 from pincite.answer.passage import Passage
 from pincite.api import Index, Result
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.settings import Settings, merged
 from pincite.core.types import Filters
 from pincite.store.files import explained
@@ -51,7 +51,7 @@ def replay(file: Path, location: str | Path) -> Replay:
         generation, manifest, hits = then["generation"], then["manifest"], _by_chunk(found)
         with Index.open(location, settings) as opened:
             now = _record(opened, opened.search(text, k, filters), k)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except MALFORMED as error:
         raise _not_saved(file, error) from error
     is_same = _bytes(found) == _bytes(now["found"])
     return Replay(
@@ -111,7 +111,7 @@ def _read(file: Path) -> dict[str, Any]:
         record = json.loads(data.decode("utf-8", "surrogatepass"))
         if record["format"] != FORMAT:
             raise ValueError(f"its format is {record['format']}, not {FORMAT}")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except MALFORMED as error:
         raise _not_saved(file, error) from error
     return dict(record)
 

@@ -17,7 +17,7 @@ from pincite.answer.stream import Ended, SentenceReader
 from pincite.answer.values import Answer, Sentence, Source, Usage
 from pincite.answer.verify import Verifier
 from pincite.ask.language_model import PER_MILLION, LanguageModel
-from pincite.core.errors import ModelError
+from pincite.core.errors import MALFORMED, ModelError
 
 SYSTEM = (
     "You answer questions from documents with the tools you have. Search first; then read places, "
@@ -72,7 +72,7 @@ class ModelDriven:
             self._read += int(usage.get("prompt_tokens") or 0)
             self._wrote += int(usage.get("completion_tokens") or 0)
             message = response["choices"][0]["message"]
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+        except MALFORMED:
             raise self.model.service.strange("no chat completion") from None
         if not isinstance(message, dict):
             raise self.model.service.strange("no chat completion")
@@ -83,7 +83,7 @@ class ModelDriven:
         name = call["function"]["name"]
         try:
             arguments = json.loads(call["function"]["arguments"] or "{}")
-        except (ValueError, RecursionError):
+        except MALFORMED:
             arguments = None
         if not self.tools.left:
             found = Found("", error="no steps are left: answer now")

@@ -19,7 +19,11 @@ _NAMED = re.compile(r"\s*\^?\s*(?:sources?|passages?|refs?\.?)?\s*", re.IGNORECA
 _AND = re.compile(r"\s*(?:[,;&]|\band\b|\s)\s*")
 _RANGE = re.compile(r"(\d{1,4})(?:\s?[-–]\s?(\d{1,4}))?")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,300}\)")
-_ADDRESS = re.compile(r"(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+", re.IGNORECASE)
+# With the space before it, so that none is left over; a run of spaces is tried from its start only.
+_ADDRESS = re.compile(
+    r"(?:(?<![^\S\n])[^\S\n]+)?(?:(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+)",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
 _LAST_WORD = re.compile(r"\S{1,4000}\Z")
 _PIECE = re.compile(r"\s*\S+")

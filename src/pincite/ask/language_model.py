@@ -11,7 +11,7 @@ from typing import Any
 
 from pincite.answer.values import Usage
 from pincite.core.answer_settings import AnswerSettings
-from pincite.core.errors import ConfigError, ModelError
+from pincite.core.errors import MALFORMED, ConfigError, ModelError
 from pincite.embed.service import Purpose, Service
 from pincite.ingest.tokencount import estimated_tokens
 
@@ -140,7 +140,7 @@ class _Stream:
             self.counted = answer.get("usage") or {}
             words = answer["choices"][0]["message"]["content"] or ""
             self.written.append(words)
-        except (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError):
+        except MALFORMED:
             raise self.service.strange("neither a stream nor a chat completion") from None
         return str(words)
 
@@ -195,7 +195,7 @@ class _Stream:
             # What it counted may come in an event after the last words.
             self._is_finished |= bool(choices[0].get("finish_reason"))
             words = (choices[0].get("delta") or {}).get("content") or ""
-        except (ValueError, AttributeError, TypeError, KeyError, IndexError, RecursionError):
+        except MALFORMED:
             raise self.service.strange("events that are no chat completion") from None
         if not isinstance(words, str):
             raise self.service.strange("events that are no chat completion")
@@ -219,7 +219,7 @@ class _Stream:
             read = int(self.counted["prompt_tokens"])
             wrote = int(self.counted["completion_tokens"])
             is_estimate = read < 0 or wrote < 0
-        except (KeyError, TypeError, ValueError):
+        except MALFORMED:
             is_estimate = True
         if is_estimate:
             read = sum(estimated_tokens(each["content"]) for each in self.prompt)

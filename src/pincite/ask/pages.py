@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pincite.answer.values import Source
 from pincite.api import Index
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 from pincite.ingest.enrichment.summary import summarise
 
 MOST_FILE_BYTES = 20_000_000
@@ -76,7 +76,7 @@ def _read(file: str) -> Mapping[str, Mapping[str, str]]:
             str(document): {str(page): str(text) for page, text in pages.items()}
             for document, pages in values.items()
         }
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise ConfigError(
             f"answer.page_summaries: {file} cannot be read: {error}",
             hint='it is JSON: {"document id": {"12": "what page 12 is about"}}',

@@ -29,6 +29,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.cli.terminal import safe
 from pincite.core.errors import ConfigError, PinciteError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
 
     for event in events:
         if isinstance(event, TokenEvent) and is_shown:
-            sys.stdout.write(_safe(event.text))
+            sys.stdout.write(safe(event.text))
             sys.stdout.flush()
         elif isinstance(event, RejectedEvent) and is_shown:
             err.print(f"\nrejected: {event.citation.reason}", soft_wrap=True, markup=False)
@@ -118,29 +119,24 @@ def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
     raise AssertionError("a stream ends with complete or error")
 
 
-def _safe(text: str) -> str:
-    """Return text without what a terminal would take for a command."""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-
-
 def _print(answer: Answer, *, is_written: bool) -> None:
     from rich.text import Text
 
     if answer.abstention:
         if not is_written or not answer.model:
-            out.print(Text(_safe(answer.text), style="bold"), soft_wrap=True)
+            out.print(Text(answer.text, style="bold"), soft_wrap=True)
         out.print(Text(f"reason: {answer.abstention.reason}", style="dim"))
         for place in answer.abstention.nearest:
             page = f", p. {place.page}" if place.page is not None else ""
             near = f"nearest: {place.title}, {place.locator}{page}"
-            out.print(Text(_safe(near), style="dim"), soft_wrap=True)
+            out.print(Text(near, style="dim"), soft_wrap=True)
         return
     if is_written and answer.model:
         out.print()
     else:
         for sentence in answer.sentences:
             numbers = "".join(f"[{each.source}]" for each in sentence.citations)
-            line = Text.assemble(_safe(sentence.text), (f" {numbers}", "bold cyan"))
+            line = Text.assemble(sentence.text, (f" {numbers}", "bold cyan"))
             out.print(line, soft_wrap=True)
     out.print()
     _print_sources(answer)
@@ -163,6 +159,6 @@ def _print_sources(answer: Answer) -> None:
         source = numbered[citation.source]
         page = f", p. {citation.page}" if citation.page is not None else ""
         where = f"{source.title}, {citation.locator}{page}"
-        lines.append((f"[{citation.source}]", f" {_safe(where)}", f"  ({source.span.doc_id})"))
+        lines.append((f"[{citation.source}]", f" {where}", f"  ({source.span.doc_id})"))
     for number, where, document in dict.fromkeys(lines):
         out.print(Text.assemble((number, "bold cyan"), where, (document, "dim")), soft_wrap=True)

@@ -25,7 +25,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.cli.pipelines import pipelines_from
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 
 if TYPE_CHECKING:
     from pincite.evaluate.judgements.questions import QuestionSet
@@ -202,7 +202,7 @@ def _asked_json(candidate: Candidate) -> dict[str, Any] | None:
         if answer.get("skip"):
             return {}
         grade, need = int(answer["grade"]), int(answer.get("need", 0))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except MALFORMED as error:
         raise ConfigError(
             f"no answer: {line.strip()[:80]!r}", hint='write {"grade": 1}, or {"skip": true}'
         ) from error

@@ -20,7 +20,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.errors import ModelError, SourceError
+from pincite.core.errors import MALFORMED, ModelError, SourceError
 
 
 class Kind(StrEnum):
@@ -105,7 +105,7 @@ def clean(
             items = json.loads(questions.read_text(encoding="utf-8"))
             if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
                 raise ValueError("not a list of objects")
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, *MALFORMED) as error:
             raise SourceError(
                 f"{questions} is not a question file: {error}", hint="it is a JSON list of objects"
             ) from error

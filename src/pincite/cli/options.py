@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from pincite.cli.terminal import SafeConsole, json_line
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, PinciteError, StoreError
 from pincite.core.locations import is_server
@@ -65,8 +64,8 @@ AsOfOption = Annotated[
     typer.Option("--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."),
 ]
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+out = SafeConsole(highlight=False, soft_wrap=False)
+err = SafeConsole(stderr=True, highlight=False)
 
 
 def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
@@ -104,7 +103,7 @@ def parse_day(text: str | None) -> date | None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_line(value) + "\n")
 
 
 def fail(error: PinciteError, *, as_json: bool) -> NoReturn:

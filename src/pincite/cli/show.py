@@ -19,6 +19,7 @@ from pincite.cli.options import (
     store_alone,
     told,
 )
+from pincite.cli.terminal import safe
 from pincite.core.editions import when
 
 
@@ -70,7 +71,7 @@ def show(
             err.print(words, style="dim", markup=False, soft_wrap=True)
         path = " › ".join((chunk.span.doc_id, *chunk.path))
         err.print(f"{path} › {chunk.locator}", style="dim", markup=False, soft_wrap=True)
-        sys.stdout.write(chunk.text.rstrip() + "\n")
+        sys.stdout.write(safe(chunk.text).rstrip() + "\n")
         if children:
             more = " …" if len(children) > 12 else ""
             names = ", ".join(children[:12])

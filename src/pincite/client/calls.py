@@ -12,7 +12,7 @@ from pincite.answer.values import Answer
 from pincite.client.answers import answer_of
 from pincite.client.errors import Refused, unreadable
 from pincite.client.values import DocumentLine, Found, FoundCell, Job, Ranked, Shown, found, made
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 from pincite.core.types import Filters
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Call(Generic[T]):
         """Return the answer; Unreadable if it is none of ours."""
         try:
             return self.read(json.loads(content))
-        except (ValueError, LookupError, TypeError) as error:
+        except MALFORMED as error:
             raise unreadable(error) from error
 
 

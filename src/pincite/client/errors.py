@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pincite.core.errors import PinciteError
+from pincite.core.errors import MALFORMED, PinciteError
 
 MAX_MESSAGE_CHARS = 500
 
@@ -40,7 +40,7 @@ def refusal(status: int, body: bytes) -> Refused:
             if isinstance(told.get(name), str)
         }
         return Refused(str(told["message"])[:MAX_MESSAGE_CHARS], status=status, **facts)
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except MALFORMED:
         return Refused(
             f"the server answered with status {status}",
             status=status,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pincite.ask.events import Event
 from pincite.client.answers import event_of
 from pincite.client.errors import Unreadable, unreadable
+from pincite.core.errors import MALFORMED
 
 MAX_EVENT_BYTES = 32_000_000
 
@@ -44,6 +45,6 @@ class EventReader:
             told, self._data = b"\n".join(self._data), []
             try:
                 return event_of(self._name, json.loads(told))
-            except (ValueError, LookupError, TypeError) as error:
+            except MALFORMED as error:
                 raise unreadable(error) from error
         return None

@@ -23,6 +23,10 @@ from typing import ClassVar
 
 from pincite.core.locations import without_passwords
 
+# What values of the wrong kind, too large or nested without end do to whoever reads them. A reader
+# of files or answers of strangers takes all of these as "this is not what it should be".
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 
 class PinciteError(Exception):
     """The base of every error that carries an explanation for the user.

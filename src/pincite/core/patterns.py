@@ -12,6 +12,7 @@ of them tries the rest again.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -55,8 +56,10 @@ def safe_pattern(pattern: str, *, where: str) -> re.Pattern[str]:
         shown = f"{pattern[:40]}…"
         raise _refused(where, shown, f"{len(pattern)} characters, at most {MOST_CHARS} are allowed")
     try:
-        compiled = re.compile(pattern, re.MULTILINE)
-        parsed = _parser.parse(pattern, re.MULTILINE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "[[" may mean something else some day
+            compiled = re.compile(pattern, re.MULTILINE)
+            parsed = _parser.parse(pattern, re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         raise _refused(where, pattern, f"no valid pattern: {error}") from error
     try:

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 
 # Those that come with Pincite, in src/pincite/profiles.
 PROFILE_NAMES = ("code", "manual", "report", "rulebook")
@@ -34,7 +34,7 @@ def profile_values(text: str, *, origin: str) -> tuple[dict[str, Any], str]:
     """Return what a profile says, with what it extends, and a hash of both."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except MALFORMED as error:
         raise ConfigError(f"{origin} is no TOML: {error}", hint="see docs/profiles.md") from error
     if base := values.pop("extends", ""):
         if base not in PROFILE_NAMES:

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pincite.core.answer_settings import AnswerSettings as AnswerSettings
 from pincite.core.cluster_settings import ClusterSettings as ClusterSettings
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 from pincite.core.graph_settings import GraphSettings as GraphSettings
 from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
@@ -160,6 +160,7 @@ class Settings:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+_HUGE = 10**300  # whole numbers beyond this are no floats
 # Above this the formulas break; what is not here may be as large as anybody could mean.
 _MOST = {
     "lexical.b": 1.0,
@@ -217,7 +218,7 @@ def merged(settings: Settings, values: Mapping[str, Any], *, origin: str) -> Set
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise ConfigError(
             f"{file} cannot be read as TOML: {error}", hint="see docs/settings.md for an example"
         ) from error
@@ -246,7 +247,7 @@ def _checked(key: str, value: Any, hint: Any, origin: str) -> Any:
             choices = ", ".join(map(str, get_args(hint)))
             raise ConfigError(f"{origin}: {key} must be one of {choices}, got {value!r}")
         return value
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < _HUGE:
         value = float(value)
     # bool is an int to Python, but "k = true" is a mistake.
     if type(value) is not hint:
@@ -280,7 +281,7 @@ def _with_text(settings: Settings, key: str, text: str, *, origin: str) -> Setti
 def _parsed(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except MALFORMED:
         return text
 
 

@@ -53,7 +53,8 @@ class Table:
         """Return a number that is not negative."""
         value = self.values.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool):
-            self.values = {**self.values, key: float(value)}
+            # A whole number may be too large to be a float at all: it is refused below.
+            self.values = {**self.values, key: float(max(-1, min(value, 10**9)))}
         found = float(self._value(key, float, default))
         if not 0 <= found < 1e9:
             raise ConfigError(f"{self.where}: {key} must be from 0 to 1e9, got {found:g}")

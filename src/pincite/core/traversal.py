@@ -8,6 +8,7 @@ and what each step is worth.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -155,9 +156,11 @@ def query_pattern(pattern: str, *, where: str) -> Matcher:
         return safe_pattern(pattern, where=where)
     except ConfigError as error:
         try:
-            re.compile(pattern)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                re.compile(pattern)
             re2 = require("re2", extra="re2")
-        except (re.error, MissingExtra):
+        except (re.error, OverflowError, RecursionError, MissingExtra):
             hint = f'{error.hint}; or: pip install "pincite[re2]"'
             raise ConfigError(error.message, hint=hint) from error
         return _linear(re2, pattern, where)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError
+from pincite.core.errors import MALFORMED, ConfigError
 
 # So much of a large file is read to tell it from another: even pieces of it, from start to end.
 PIECES, PIECE_BYTES = 64, 65_536
@@ -17,6 +17,11 @@ PIECES, PIECE_BYTES = 64, 65_536
 MOST_TOKENS = 32_768
 # Where exporters put the graph.
 GRAPHS = ("model.onnx", "onnx/model.onnx")
+TOKENIZER = "tokenizer.json"
+# Weights in these are code that is run when they are read.
+PICKLED = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+# The library imports whatever class a folder names.
+LIBRARY = "sentence_transformers."
 
 _FLAG = "pooling_mode_"
 
@@ -36,12 +41,14 @@ class FolderFacts:
 def folder_facts(folder: Path) -> FolderFacts:
     """Return what the folder's files say; ConfigError if there is no model in it."""
     graph = graph_file(folder)
-    is_onnx = graph is not None and (folder / "tokenizer.json").is_file()
+    is_onnx = graph is not None and (folder / TOKENIZER).is_file()
     if not is_onnx and not (folder / "modules.json").is_file():
         raise ConfigError(
             f"no embedding model in the folder {folder}",
             hint="it needs model.onnx and tokenizer.json, or what sentence-transformers saves",
         )
+    if not is_onnx:
+        _refuse_code(folder)
     prompts = _json(folder / "config_sentence_transformers.json").get("prompts")
     prompts = prompts if isinstance(prompts, dict) else {}
     limit = _json(folder / "sentence_bert_config.json").get("max_seq_length")
@@ -54,6 +61,24 @@ def folder_facts(folder: Path) -> FolderFacts:
         query_prefix=str(prompts.get("query", "")),
         text_prefix=str(prompts.get("document", prompts.get("passage", ""))),
     )
+
+
+def _refuse_code(folder: Path) -> None:
+    """Raise ConfigError for a model that would run code of its author's when it is loaded."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    pickled = [file for file in files if file.suffix in PICKLED]
+    if pickled and not any(file.suffix == ".safetensors" for file in files):
+        raise ConfigError(
+            f"{pickled[0]} is a pickle, which can run any code",
+            hint="save the model as safetensors, or export it to ONNX",
+        )
+    for module in _list(folder / "modules.json"):
+        kind = module.get("type") if isinstance(module, dict) else module
+        if not (isinstance(kind, str) and kind.startswith(LIBRARY)):
+            raise ConfigError(
+                f"{folder / 'modules.json'} names code of its own: {kind!r:.80}",
+                hint="serve such a model by another program, and set embedding.url",
+            )
 
 
 def _pooling(values: dict[str, Any]) -> str:
@@ -75,15 +100,24 @@ def graph_file(folder: Path) -> Path | None:
 
 def _json(file: Path) -> dict[str, Any]:
     """Return the values in an optional file."""
+    values = _parsed(file)
+    return values if isinstance(values, dict) else {}
+
+
+def _list(file: Path) -> list[Any]:
+    values = _parsed(file)
+    return values if isinstance(values, list) else []
+
+
+def _parsed(file: Path) -> Any:
     if not file.is_file():
-        return {}
+        return None
     try:
-        values = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        return json.loads(file.read_bytes())
+    except (OSError, *MALFORMED) as error:
         raise ConfigError(
             f"{file} cannot be read: {error}", hint="export the model again"
         ) from error
-    return values if isinstance(values, dict) else {}
 
 
 def _revision(folder: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ConfigError, ModelError
+from pincite.core.errors import MALFORMED, ConfigError, ModelError
 from pincite.embed.cache import checked
 from pincite.embed.models import Array, ModelSpec
 from pincite.embed.service import Refused, Service
@@ -111,7 +111,7 @@ class HttpEncoder:
                 raise self._strange(f"{len(rows)} vectors for {count} texts, or misnumbered ones")
             placed = sorted(zip(places, rows, strict=True), key=lambda pair: pair[0])
             vectors = np.stack([_numbers(row["embedding"]) for _, row in placed])
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        except MALFORMED as error:
             raise self._strange("an answer that holds no vectors") from error
         if vectors.ndim != 2 or not vectors.shape[1]:
             raise self._strange("an answer that holds no vectors")

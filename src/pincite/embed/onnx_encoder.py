@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from pincite.core.errors import ModelError
-from pincite.embed.folder import graph_file
+from pincite.embed.folder import GRAPHS, TOKENIZER, graph_file
+from pincite.embed.hashes import check_hash, listed_hashes
 from pincite.embed.models import Array, ModelSpec
 from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.embed.token_codes import QueryTokens, TokenCodec, load_codec
@@ -48,15 +49,21 @@ class OnnxEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        text = self._home.joinpath("tokenizer.json").read_text(encoding="utf-8")
-        return open_tokenizer(text, self._broken)
+        data = self._home.joinpath(TOKENIZER).read_bytes()
+        check_hash(TOKENIZER, data, self._hashes, self._broken)
+        return open_tokenizer(data.decode("utf-8", "replace"), self._broken)
+
+    @cached_property
+    def _hashes(self) -> Mapping[str, str]:
+        return listed_hashes(self._home, self._broken)
 
     @cached_property
     def _session(self) -> Any:
         # By name, if it has one: weights may stand in files beside it.
         graph = graph_file(self._home) if isinstance(self._home, Path) else None
-        source = str(graph) if graph else self._home.joinpath("model.onnx").read_bytes()
-        return open_session(source, self._broken)
+        data = (graph or self._home.joinpath(GRAPHS[0])).read_bytes()
+        check_hash(GRAPHS[0], data, self._hashes, self._broken)
+        return open_session(str(graph) if graph else data, self._broken)
 
     @cached_property
     def _inputs(self) -> list[str]:

@@ -25,7 +25,7 @@ from urllib.request import (
     build_opener,
 )
 
-from pincite.core.errors import ConfigError, ModelError, PinciteError
+from pincite.core.errors import MALFORMED, ConfigError, ModelError, PinciteError
 
 T = TypeVar("T")
 OPENAI, OPENAI_KEY = "https://api.openai.com/v1", "OPENAI_API_KEY"
@@ -163,7 +163,7 @@ class Service:
                     raise self.strange("an answer without end")
         try:
             return json.loads(bytes(received))
-        except (ValueError, RecursionError):
+        except MALFORMED:
             raise self.strange("no JSON") from None
 
     def _secret(self) -> dict[str, str]:

@@ -14,6 +14,8 @@ from io import BytesIO
 
 import numpy as np
 
+from pincite.core.errors import ModelError
+from pincite.embed.hashes import check_hash, listed_hashes
 from pincite.store.array_files import Array
 
 FILE = "token_codes.npz"
@@ -78,7 +80,9 @@ class QueryTokens:
 @cache
 def load_codec(model: str) -> TokenCodec:
     """Return the codec that ships beside an encoder."""
-    data = files("pincite.embed").joinpath(model, FILE).read_bytes()
+    home = files("pincite.embed").joinpath(model)
+    data = home.joinpath(FILE).read_bytes()
+    check_hash(FILE, data, listed_hashes(home, _broken), _broken)
     arrays = np.load(BytesIO(data), allow_pickle=False)
     return TokenCodec(
         np.asarray(arrays["projection"], dtype=np.float32),
@@ -86,3 +90,7 @@ def load_codec(model: str) -> TokenCodec:
         np.asarray(arrays["weights"], dtype=np.float32),
         np.asarray(arrays["is_kept"], dtype=bool),
     )
+
+
+def _broken(reason: object) -> ModelError:
+    return ModelError(f"the token codes cannot be loaded: {reason}", hint="install Pincite again")

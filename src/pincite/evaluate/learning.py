@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pincite.api import Index
-from pincite.core.errors import SourceError, StoreError, StoreUnavailable
+from pincite.core.errors import MALFORMED, SourceError, StoreError, StoreUnavailable
 from pincite.core.types import Query
 from pincite.learn.examples import Examples
 from pincite.learn.labels import Gold, grade_by_place
@@ -46,7 +46,7 @@ def read_judged(file: Path, index: Index) -> list[Judged]:
             if golds:
                 section = section_of(str(places[0].get("locator", places[0].get("page", ""))))
                 found.append(Judged(item["question"][:MAX_QUESTION_CHARS], tuple(golds), section))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"{file} is not a file of judged questions: {error!r}",
             hint="one JSON object a line, with question and gold; see docs/learned.md",

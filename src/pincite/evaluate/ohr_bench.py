@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.api import Index
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk
 from pincite.evaluate.figures import Figures
@@ -65,7 +65,7 @@ def read_questions(file: Path) -> list[Question]:
     try:
         items = json.loads(file.read_text(encoding="utf-8"))
         return [_question(item) for item in items]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"{file} is not a question file of OHR-Bench: {error!r}",
             hint="it is a JSON list with doc_name, questions, evidence_context, evidence_page_no",

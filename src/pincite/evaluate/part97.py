@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
@@ -66,7 +66,7 @@ def read_questions(file: Path) -> list[Question]:
             )
             for item in items
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"{file} is not a question file of Part 97: {error!r}",
             hint="it has one JSON object a line with pool, id, question, cited, gold_sections",

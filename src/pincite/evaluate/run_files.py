@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.evaluate.runs import Found, Part, Run
 from pincite.store.files import write_durably
 
@@ -65,7 +65,7 @@ def load_run(file: Path) -> Run:
         if values.pop("format") != FORMAT:
             raise ValueError("another format")
         run: Run = _typed(Run, values)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(f"{file} is not a run: {error!r}", hint=_HINT) from error
     if not run.parts or any(len(part.answers) != len(run.asked) for part in run.parts):
         raise SourceError(f"{file} is not a whole run", hint=_HINT)

@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.types import Chunk
 from pincite.evaluate.collection import Collection, Question
 from pincite.update import find_files
@@ -47,7 +47,7 @@ def read_questions(file: Path) -> list[tuple[str, str]]:
     try:
         items = json.loads(file.read_text(encoding="utf-8"))
         return [(str(item["question"]), str(item["source_document"])) for item in items]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"{file} is not a question file of SRD spells: {error!r}",
             hint="it is a JSON list with question and source_document",

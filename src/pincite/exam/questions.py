@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.locators import locator_key
 from pincite.evaluate.part97 import cited_clauses
 
@@ -59,7 +59,7 @@ def read_exam(file: Path) -> list[ExamQuestion]:
         if file.stat().st_size > MOST_BYTES:
             raise SourceError(f"{file} is too large for an exam", hint=_HINT)
         items = list(_items(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(f"{file} cannot be read as an exam: {error}", hint=_HINT) from error
     if not items:
         raise SourceError(f"{file} has no questions", hint=_HINT)
@@ -67,7 +67,7 @@ def read_exam(file: Path) -> list[ExamQuestion]:
     for number, item in enumerate(items, 1):
         try:
             questions.append(_question(item, number))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except MALFORMED as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise SourceError(f"{file}, question {number}: {reason}", hint=_HINT) from error
     return questions

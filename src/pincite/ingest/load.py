@@ -97,20 +97,27 @@ def _enriched(
 def read_bytes(file: Path, *, max_mb: float) -> bytes:
     """Return the file's bytes if it can be read and is of a sensible size."""
     try:
-        facts = file.stat()
-        if not stat.S_ISREG(facts.st_mode):
-            raise SourceError(f"{file} is not a file", hint="name files, or folders of files")
-        size = facts.st_size
-        if size > max_mb * 1e6:
-            raise SourceError(
-                f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
-                hint=f"split it, or allow it: --set limits.max_file_mb={size // 1_000_000 + 1}",
-            )
-        return file.read_bytes()
+        # What is looked at is what is read; and opening a pipe must not wait for its other end.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            facts = os.fstat(stream.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                raise SourceError(f"{file} is not a file", hint="name files, or folders of files")
+            _check_size(file, facts.st_size, max_mb)
+            data = stream.read(int(max_mb * 1e6) + 1)
+            _check_size(file, len(data), max_mb)  # it may have grown
+            return data
     except OSError as error:
         raise SourceError(
             f"{file} cannot be read: {error.strerror}", hint="check the path and its permissions"
         ) from error
+
+
+def _check_size(file: Path, size: int, max_mb: float) -> None:
+    if size > max_mb * 1e6:
+        raise SourceError(
+            f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
+            hint=f"split it, or allow it: --set limits.max_file_mb={size // 1_000_000 + 1}",
+        )
 
 
 def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
@@ -118,7 +125,8 @@ def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
 
     Files in a folder are taken if there is a reader for them; a file named directly is always
     taken, so that one without a reader is reported. Hidden files and folders are passed over, and
-    so is an index that stands among its documents.
+    so are an index that stands among its documents and links that lead out of the folder: an
+    unpacked archive must not bring in files of its reader's.
     """
     found: list[tuple[Path, str]] = []
     for path in paths:
@@ -131,6 +139,7 @@ def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
+    root = folder.resolve()
     for home, folders, names in os.walk(folder):
         here = Path(home)
         folders[:] = [
@@ -140,5 +149,10 @@ def _files_in(folder: Path) -> Iterator[Path]:
         ]
         for name in names:
             file = here / name
-            if not name.startswith(".") and file.suffix.lower() in READERS and file.is_file():
+            is_read = not name.startswith(".") and file.suffix.lower() in READERS
+            if is_read and file.is_file() and not _leads_out(file, root):
                 yield file
+
+
+def _leads_out(file: Path, root: Path) -> bool:
+    return file.is_symlink() and not file.resolve().is_relative_to(root)

@@ -68,7 +68,10 @@ class Pool:
     def parse(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, Result | None]]:
         """Yield each task with what came of it, in order; what is no task passes through."""
         for item, answer in self.answers(items):
-            yield item, None if answer is None else from_json(answer)
+            if isinstance(item, Task) and answer is not None:
+                yield item, from_json(answer, item.doc_id)
+            else:
+                yield item, None
 
     def answers(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, bytes | None]]:
         """Yield the same as ``parse`` with each result as it came from the child, in JSON."""
@@ -150,6 +153,7 @@ class _Child:
         # Forking is fast and safe while there is one thread; otherwise start from nothing.
         method = "fork" if threading.active_count() == 1 else "spawn"
         context: Any = multiprocessing.get_context(method)
+        self._limits = settings.limits
         self.pipe, theirs = context.Pipe()
         text = json.dumps({"ingest": asdict(settings.ingest), "limits": asdict(settings.limits)})
         self._process = context.Process(target=_serve, args=(theirs, text), daemon=True)
@@ -164,7 +168,8 @@ class _Child:
     def receive(self, task: Task) -> bytes:
         """Return the child's answer; a child that died gives the reason."""
         try:
-            answer: bytes = self.pipe.recv_bytes()
+            # Nobody can say more than there was memory for.
+            answer: bytes = self.pipe.recv_bytes(int(self._limits.max_memory_mb * 1e6))
             return answer
         except (EOFError, OSError):
             self.stop()
@@ -233,6 +238,5 @@ def _answer(
 def _limit(limits: LimitSettings) -> None:
     """Bound this process's memory; time is the parent's to watch."""
     size = int(limits.max_memory_mb * 1e6)
-    soft: Any = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (size, soft))
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))  # for good: it cannot be raised again
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -112,7 +112,7 @@ def _with_answers(done: Done[Batch]) -> Iterator[tuple[Any, Result | None]]:
     answers = iter(done.result or ())
     for item in done.kept:
         if isinstance(item, Task):
-            yield _bare(item, done.node), from_json(next(answers))
+            yield _bare(item, done.node), from_json(next(answers), item.doc_id)
         else:
             yield item, None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 
 _FACT_FIELDS = [each.name for each in fields(Facts)]
@@ -33,12 +33,28 @@ def to_json(result: Loaded | SourceError) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def from_json(data: bytes) -> Loaded | SourceError:
-    """Return what :func:`to_json` wrote."""
-    value = json.loads(data.decode("utf-8", "surrogatepass"))
-    if "error" in value:
-        message, hint = value["error"]
-        return SourceError(message, hint=hint)
+def from_json(data: bytes, doc_id: str | None = None) -> Loaded | SourceError:
+    """Return what :func:`to_json` wrote of the document that was asked for.
+
+    It may come from a child that a hostile file took over: whatever is not a document is an error
+    of that file, and nothing else suffers.
+    """
+    try:
+        value = json.loads(data.decode("utf-8", "surrogatepass"))
+        if "error" in value:
+            message, hint = map(str, value["error"])
+            return SourceError(message, hint=hint)
+        loaded = _loaded(value)
+        _check(loaded, doc_id)
+        return loaded
+    except MALFORMED as error:
+        return SourceError(
+            f"{doc_id or 'a file'} made its reader talk nonsense: {error!r:.200}",
+            hint="the file may be hostile; leave it out or convert it",
+        )
+
+
+def _loaded(value: dict[str, Any]) -> Loaded:
     document = Document(*value["document"])
     return Loaded(
         document=document,
@@ -50,6 +66,63 @@ def from_json(data: bytes) -> Loaded | SourceError:
         facts={name: Facts.from_plain(facts) for name, facts in value["facts"].items()},
         findings=tuple(Finding(**finding) for finding in value["findings"]),
         boxes=tuple(Box(*row) for row in value["boxes"]),
+    )
+
+
+def _check(loaded: Loaded, doc_id: str | None) -> None:
+    """Raise ValueError if this is no document, another one, or has places outside itself."""
+    document = loaded.document
+    named = (document.id, document.text, document.title, *document.meta, *document.meta.values())
+    if doc_id not in (None, document.id) or not _are(str, *named):
+        raise ValueError("another document")
+    ids = {chunk.id for chunk in loaded.chunks}
+    end = len(document.text)
+    if len(ids) != len(loaded.chunks) or not all(_is_sound(c, ids, end) for c in loaded.chunks):
+        raise ValueError("chunks")
+    if not all(_is_within(link.span, end) and link.source in ids for link in loaded.links):
+        raise ValueError("links")
+    if not all(_are(str, link.relation, link.target) for link in loaded.links):
+        raise ValueError("links")
+    if not ids.issuperset(loaded.facts) or not all(map(_are_facts, loaded.facts.values())):
+        raise ValueError("facts")
+    numbers = (number for box in loaded.boxes for number in (box.x0, box.y0, box.x1, box.y1))
+    if not all(type(number) in (int, float) for number in numbers):
+        raise ValueError("boxes")
+    if not all(_are(int, b.start, b.end, b.page) and 0 <= b.start <= b.end for b in loaded.boxes):
+        raise ValueError("boxes")
+    if not all(_are(str, finding.kind, finding.message) for finding in loaded.findings):
+        raise ValueError("findings")
+
+
+def _are(kind: type, *values: Any) -> bool:
+    return all(type(value) is kind for value in values)
+
+
+def _is_within(span: Span, end: int) -> bool:
+    return _are(int, span.start, span.end) and 0 <= span.start <= span.end <= end
+
+
+def _is_sound(chunk: Chunk, ids: set[str], end: int) -> bool:
+    words = (chunk.id, chunk.kind, chunk.locator, chunk.title, chunk.context, *chunk.path)
+    own_end, span = chunk.own_end, chunk.span
+    return (
+        _is_within(span, end)
+        and type(own_end) is int
+        and span.start <= own_end <= span.end
+        and _are(str, *words)
+        and (chunk.parent is None or chunk.parent in ids)
+        and (chunk.page is None or type(chunk.page) is int)
+        and type(chunk.searched) is bool
+    )
+
+
+def _are_facts(facts: Facts) -> bool:
+    lists = (facts.tags, facts.traits, facts.terms, facts.aliases)
+    return (
+        _are(str, facts.content_kind)
+        and _are(bool, facts.is_rule_bearing)
+        and _are(tuple, *lists)
+        and all(_are(str, *each) for each in lists)
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ModelError
+from pincite.core.errors import MALFORMED, ModelError
 from pincite.index.postings import Array
 from pincite.learn.trees import COLUMNS, Trees, trees_from
 from pincite.store.files import write_durably
@@ -126,7 +126,7 @@ def load_model(file: Path) -> Model:
         if file.stat().st_size > MAX_BYTES:
             raise _damaged(file, "it is too large")
         whole = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise _damaged(file, str(error)) from error
     if not isinstance(whole, dict) or whole.get("format") != FORMAT:
         raise _damaged(file, "it is another kind of file")
@@ -139,7 +139,7 @@ def load_model(file: Path) -> Model:
         return _model(whole)
     except ModelError as error:
         raise _damaged(file, error.message) from error
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except MALFORMED as error:
         raise _damaged(file, repr(error)) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ModelError
+from pincite.core.errors import MALFORMED, ModelError
 from pincite.store.array_files import Array
 
 ROUNDS = 100
@@ -40,7 +40,7 @@ class Calibration:
             return cls()
         try:
             found = cls(float(values["slope"]), float(values["offset"]))
-        except (TypeError, KeyError, ValueError) as error:
+        except MALFORMED as error:
             raise ModelError(
                 f"calibration cannot be read: {error!r}", hint="export again"
             ) from error

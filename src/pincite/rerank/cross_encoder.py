@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ConfigError, ModelError
-from pincite.embed.folder import GRAPHS
+from pincite.core.errors import MALFORMED, ConfigError, ModelError
+from pincite.embed.folder import GRAPHS, MOST_TOKENS, TOKENIZER
+from pincite.embed.hashes import check_hash, listed_hashes
 from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.rerank.calibration import Calibration
 from pincite.store.array_files import Array
@@ -142,16 +143,16 @@ def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
         home = files("pincite.rerank").joinpath("minilm")
         words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
         graph = home.joinpath("model.onnx").read_bytes()
-        return _opened(name, home, graph, words.read_text(encoding="utf-8"), threads, graph)
+        return _opened(name, home, graph, words.read_bytes(), threads, graph)
     folder = Path(name).expanduser()
     found = next((folder / each for each in GRAPHS if (folder / each).is_file()), None)
-    if found is None or not (folder / "tokenizer.json").is_file():
+    if found is None or not (folder / TOKENIZER).is_file():
         raise ConfigError(
             f"no cross-encoder in {name!r}",
             hint='it is "shipped", or a folder with model.onnx and tokenizer.json; '
             "or set rerank.url to a service",
         )
-    tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    tokenizer = (folder / TOKENIZER).read_bytes()
     # By name: weights may stand in files beside it.
     return _opened(folder.name, folder, str(found), tokenizer, threads, found.read_bytes())
 
@@ -160,22 +161,23 @@ def _opened(
     name: str,
     home: Traversable,
     graph: bytes | str,
-    tokenizer: str,
+    tokenizer: bytes,
     threads: int,
     data: bytes,
 ) -> CrossEncoder:
-    values = _values(home, name)
-    revision = hashlib.sha256(data).hexdigest()
-    expected = values.get("sha256", {}).get("model.onnx", revision)
-    if expected != revision:
-        raise ModelError(
-            f"the cross-encoder {name} is damaged: its weights are not those of model.json",
-            hint="install Pincite again" if name == SHIPPED else "export the model again",
-        )
+    def broken(reason: object) -> ModelError:
+        hint = "install Pincite again" if name == SHIPPED else "export the model again"
+        return ModelError(f"the cross-encoder {name} is damaged: {reason}", hint=hint)
+
+    values, hashes = _values(home, name), listed_hashes(home, broken)
+    check_hash(GRAPHS[0], data, hashes, broken)
+    check_hash(TOKENIZER, tokenizer, hashes, broken)
     limit = values.get("max_tokens", USUAL_TOKENS)
+    if type(limit) is not int or not 0 < limit <= MOST_TOKENS:
+        raise broken(f"max_tokens is {limit!r:.40}")
     calibration = Calibration.from_plain(values.get("calibration"))
-    facts = Facts(revision[:12], int(limit), calibration)
-    return CrossEncoder(name, graph, tokenizer, facts, threads)
+    facts = Facts(hashlib.sha256(data).hexdigest()[:12], limit, calibration)
+    return CrossEncoder(name, graph, tokenizer.decode("utf-8", "replace"), facts, threads)
 
 
 def _values(home: Traversable, name: str) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def _values(home: Traversable, name: str) -> dict[str, Any]:
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         return values if isinstance(values, dict) else {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise ModelError(
             f"model.json of the cross-encoder {name} cannot be read: {error}",
             hint="export the model again",

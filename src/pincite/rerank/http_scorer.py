@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pincite.core.errors import MALFORMED
 from pincite.embed.service import Purpose, Service
 from pincite.rerank.reading import BadScores, checked
 
@@ -44,7 +45,7 @@ class HttpScorer:
                 raise self._strange(f"{len(results)} scores for {count} texts, or misnumbered ones")
             if not all(type(score) in (int, float) for score in scores.values()):
                 raise self._strange("scores that are no numbers")
-        except (KeyError, TypeError) as error:
+        except MALFORMED as error:
             raise self._strange("an answer that holds no scores") from error
         try:
             return checked([scores[at] for at in range(count)], count)

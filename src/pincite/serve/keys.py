@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError, StoreError
+from pincite.core.errors import MALFORMED, ConfigError, StoreError
 from pincite.store.files import sync
 
 SCOPES = ("read", "write", "admin")
@@ -129,7 +129,7 @@ def read_keys(file: Path) -> Keys:
         if values["format"] != FORMAT:
             raise ValueError(f"format {values['format']}")
         return Keys([_key(each) for each in values["keys"]])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except MALFORMED as error:
         raise StoreError(f"{file} is no file of keys: {error}", hint="restore it") from error
 
 

@@ -94,7 +94,9 @@ def read_arrays(home: Path) -> dict[str, Array]:
         whole = np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
     arrays = {}
     for name, where in layout.items():
-        dtype = np.dtype(where["dtype"])
+        dtype = np.dtype(str(where["dtype"]))
+        if dtype.kind not in "biufS" or where["offset"] < 0 or min(where["shape"], default=0) < 0:
+            raise ValueError(f"{name} is no array of plain values")
         size = dtype.itemsize * math.prod(where["shape"])
         raw = whole[where["offset"] : where["offset"] + size]
         arrays[name] = raw.view(dtype).reshape(where["shape"])

@@ -19,9 +19,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import StaleIndex, StoreError
+from pincite.core.errors import MALFORMED, StaleIndex, StoreError
 from pincite.store.array_files import LISTING
 from pincite.store.files import delete, sha256_of, sync, write_durably
+from pincite.store.listing import checked_entry, listed_files
 
 FORMAT = 3
 # Format 2 has no checksum in its manifests and no layout at the end of its arrays; it is read as it
@@ -138,12 +139,13 @@ def manifest_of(data: bytes, *, origin: str) -> Manifest:
         if version in READABLE:
             del values["format"]
             segments = [
-                SegmentEntry(**{**entry, "dropped": tuple(entry["dropped"])})
+                SegmentEntry(**{**checked_entry(entry), "dropped": tuple(entry["dropped"])})
                 for entry in values.pop("segments")
             ]
-            vectors = tuple(VectorEntry(**entry) for entry in values.pop("vectors", []))
+            listed = values.pop("vectors", [])
+            vectors = tuple(VectorEntry(**checked_entry(entry)) for entry in listed)
             return Manifest(segments=tuple(segments), vectors=vectors, **values)
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except MALFORMED as error:
         raise StoreError(f"{origin} is damaged: {error}", hint=_DOCTOR) from error
     raise StaleIndex(
         f"the index has format {version}, this version of Pincite writes {FORMAT}",
@@ -244,10 +246,9 @@ def check_files(folder: Path, entry: SegmentEntry | VectorEntry, *, full: bool) 
     problem = _problem(listing, entry.sha256, size=None, full=True)
     if problem:
         return [problem]
-    files = json.loads(listing.read_bytes())["files"]
     found = (
-        _problem(home / name, facts["sha256"], size=facts["bytes"], full=full)
-        for name, facts in files.items()
+        _problem(home / name, sha256, size=size, full=full)
+        for name, (size, sha256) in listed_files(listing).items()
     )
     return [problem for problem in found if problem]
 

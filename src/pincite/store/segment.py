@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import StoreError
+from pincite.core.errors import MALFORMED, StoreError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.store.array_files import Array, read_arrays
 from pincite.store.manifest import SegmentEntry, check_files, home_of
@@ -58,7 +58,7 @@ class Segment:
                 uri=True,
                 check_same_thread=False,
             )
-        except (ValueError, KeyError, TypeError, sqlite3.Error) as error:
+        except (sqlite3.Error, *MALFORMED) as error:
             raise StoreError(
                 f"segment {entry.name} cannot be opened: {error}", hint="run: pincite doctor"
             ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pincite.core.errors import StoreError
+from pincite.core.errors import MALFORMED, StoreError
 from pincite.store.array_files import Array, read_arrays
 from pincite.store.manifest import VectorEntry, check_files, home_of
 
@@ -35,7 +35,7 @@ class Vectors:
             if self.centres is not None:
                 self.order: Array = arrays["order"]
                 self.starts: Array = arrays["starts"]
-        except (ValueError, KeyError, TypeError) as error:
+        except MALFORMED as error:
             raise StoreError(
                 f"vectors {entry.name} cannot be opened: {error}", hint="run: pincite doctor"
             ) from error

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.store.array_files import Array
 
 QUESTION_TOKENS = 48
@@ -39,7 +39,7 @@ def read_groups(files: Sequence[Path]) -> list[Group]:
                 group = Group(values["query"], texts, values["doc"], values.get("source", ""))
                 if group.query.strip() and len(texts) > 1 and texts[0].strip():
                     groups.append(group)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, *MALFORMED) as error:
             raise SourceError(
                 f"{file} has no groups to train on: {error!r}",
                 hint='a line is {"query": ..., "texts": [answer, rival, ...], "doc": ...}',

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError, SourceError
+from pincite.core.errors import MALFORMED, ConfigError, SourceError
 from pincite.evaluate.judgements.questions import Question, QuestionSet
 from pincite.store.files import write_durably
 
@@ -68,7 +68,7 @@ def _looks(counter: Path) -> list[dict[str, Any]]:
             raise ValueError("it is too large")
         looks = json.loads(counter.read_text(encoding="utf-8"))["looks"]
         return [{**each, "questions": list(map(str, each["questions"]))} for each in looks]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"{counter} does not say how often the hold-out was looked at: {error}",
             hint="mend it, or remove it and say so wherever the figure is quoted",

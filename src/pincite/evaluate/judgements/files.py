@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError, SourceError
+from pincite.core.errors import MALFORMED, ConfigError, SourceError
 from pincite.core.toml_table import Table
 from pincite.evaluate.judgements.questions import Change, Need, Place, Question, QuestionSet
 
@@ -144,7 +144,7 @@ def _json_lines(text: str, file: str) -> tuple[dict[str, Any], list[Question]]:
         where = f"{file}, line {number}"
         try:
             values = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except MALFORMED as error:
             raise SourceError(f"{where}: not JSON: {error}", hint=_HINT) from error
         if not isinstance(values, dict):
             raise SourceError(f"{where}: not a JSON object", hint=_HINT)
@@ -158,7 +158,7 @@ def _json_lines(text: str, file: str) -> tuple[dict[str, Any], list[Question]]:
 def _toml(text: str, file: str) -> tuple[dict[str, Any], list[Question]]:
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except MALFORMED as error:
         raise SourceError(f"{file}: not TOML: {error}", hint=_HINT) from error
     table = Table(values, file)
     found = [

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import ConfigError, SourceError
+from pincite.core.errors import MALFORMED, ConfigError, SourceError
 from pincite.evaluate.judgements.files import question as checked
 from pincite.evaluate.judgements.published import read_part97, read_scifact
 from pincite.evaluate.judgements.questions import Need, Place, Question, QuestionSet
@@ -160,7 +160,7 @@ def read_csv(file: Path, texts: Texts) -> QuestionSet:
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.DictReader(lines, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, csv.Error, *MALFORMED) as error:
         raise SourceError(f"cannot read {file}: {error}", hint="give a CSV file") from error
     plain: dict[str, dict[str, Any]] = {}
     needs: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -213,7 +213,7 @@ def read(form: str, path: Path, texts: Texts) -> QuestionSet:
         return READERS[form](path, texts)
     except ConfigError as error:
         raise SourceError(error.message, hint=error.hint) from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except MALFORMED as error:
         raise SourceError(
             f"{path} is not in the format {form!r}: {error!r}",
             hint=f"formats: {', '.join(READERS)}; see docs/evaluate.md",
@@ -249,7 +249,7 @@ def _words(file: Path) -> str:
 def _parsed(file: Path) -> Any:
     try:
         return json.loads(_words(file))
-    except (ValueError, RecursionError) as error:
+    except MALFORMED as error:
         raise SourceError(f"{file} is not JSON: {error}", hint="see docs/evaluate.md") from error
 
 
@@ -274,7 +274,7 @@ def _json_lines(file: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
         if line.strip():
             try:
                 value = json.loads(line)
-            except (ValueError, RecursionError) as error:
+            except MALFORMED as error:
                 raise _bad(file, f"line {number}", f"not JSON: {error}") from error
             if not isinstance(value, dict) or any(key not in value for key in keys):
                 raise _bad(file, f"line {number}", f"it needs {', '.join(keys) or 'an object'}")

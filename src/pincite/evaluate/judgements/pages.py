@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.evaluate.judgements.questions import Need, Place, QuestionSet
 
 
@@ -23,7 +23,7 @@ def write_corpus(folder: Path, file: Path) -> dict[str, int]:
                 text = "\n\n".join(filter(None, (str(item.get("title", "")), str(item["text"]))))
                 written.append({"text": text, "page_idx": number})
         file.write_text(json.dumps(written, ensure_ascii=False), encoding="utf-8")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *MALFORMED) as error:
         raise SourceError(
             f"cannot make {file} of {folder / 'corpus.jsonl'}: {error!r}",
             hint="a line of corpus.jsonl has _id, title and text",

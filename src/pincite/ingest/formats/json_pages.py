@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import MALFORMED, SourceError
 from pincite.ingest.formats.json_code import is_code, read_code
 from pincite.ingest.parsed import Pages, Parsed, decode
 from pincite.ingest.tree import Block
@@ -22,7 +22,7 @@ def read(data: bytes, name: str) -> Parsed:
         if is_code(value):
             return read_code(value, name)
         return _pages([(_page_of(item), _text_of(item)) for item in value], name)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except MALFORMED as error:
         raise SourceError(
             f'{name} is neither a list of {{"text": ..., "page_idx": ...}} nor a code with '
             f'"chapters", "articles" or "sections": {error!r:.200}',

@@ -74,7 +74,8 @@ _OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "at"}
 def look_of(request: Request) -> Look:
     """Return what the request's address says; ConfigError if it says nonsense."""
     asked = request.query_params
-    names = {n: tuple(_short(n, v) for v in asked.getlist(n)) for n in ("in", "kind", "tag")}
+    # A form sends what nobody filled in as well: nothing is not a name that nothing has.
+    names = {n: tuple(_short(n, v) for v in asked.getlist(n) if v) for n in ("in", "kind", "tag")}
     for name, values in names.items():
         if len(values) > MOST_NAMES:
             raise ConfigError(f"{name} is given {len(values)} times", hint=f"at most {MOST_NAMES}")

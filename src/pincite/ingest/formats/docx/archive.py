@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import lzma
 import posixpath
+import struct
 import zipfile
 import zlib
 
@@ -18,6 +20,11 @@ _SMALL = 1_000_000  # below this the ratio says nothing
 _OLE = b"\xd0\xcf\x11\xe0"
 _STRICT = b"http://purl.oclc.org/ooxml/wordprocessingml/main"
 _TRANSITIONAL = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+# What the library raises for archives that lie; an unknown compression is "not implemented".
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(RuntimeError, NotImplementedError, EOFError, ValueError, OSError),
+)
 W = "{" + _TRANSITIONAL.decode() + "}"
 
 
@@ -34,7 +41,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             self._members = {info.filename: info for info in self._zip.infolist()}
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+        except _DAMAGED as error:
             raise self._broken(str(error)) from error
         self._check(len(data))
         self.main = self._target("", "officeDocument") or "word/document.xml"
@@ -60,7 +67,7 @@ class Archive:
             raise self._refused(f"{path} has {info.file_size / 1e6:,.0f} MB")
         try:
             words = self._zip.read(info)
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as e:
+        except _DAMAGED as e:
             raise self._broken(f"{path}: {e}") from e
         return parse_xml(words.replace(_STRICT, _TRANSITIONAL), f"{self.name} ({path})")
 

@@ -1,0 +1,1 @@
+"""One short target for each way in; ``TARGETS`` has them all."""
