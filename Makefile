@@ -65,8 +65,7 @@ docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
 
 site: $(VENV)/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group site
-	$(BIN)/python -m scripts.site
+	$(BIN)/python -m scripts.website
 
 release: $(VENV)/installed-dev
 	$(BIN)/python -m scripts.release.build
