@@ -5,8 +5,10 @@ BIN     = $(VENV)/bin
 DEMO    = demo-index
 # The python of an environment with bench/peers.txt, for `make bench PEERS=peers/bin/python`.
 PEERS  ?=
+# `make security AUDIT=--allow-unreachable` where no advisory service can be reached.
+AUDIT  ?=
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check format bench docs site release test-wheel security lock clean
 
 help:
 	@echo "make demo    set up, ingest the samples, search them, ask"
@@ -14,6 +16,11 @@ help:
 	@echo "make check   format, lint, types, fast tests"
 	@echo "make bench   speed and quality beside other search engines"
 	@echo "make docs    write the generated parts of the documentation again"
+	@echo "make site    the documentation as a site of plain files, in site/"
+	@echo "make release wheel, source archive and bill of materials, checked, in dist/"
+	@echo "make test-wheel  fast tests against the built wheel instead of the source tree"
+	@echo "make security    licences, and advisories of known vulnerabilities"
+	@echo "make lock    choose the versions of a release anew"
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -57,5 +64,22 @@ bench: $(VENV)/installed-bench
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
 
+site: $(VENV)/installed-dev
+	$(BIN)/python -m scripts.website
+
+release: $(VENV)/installed-dev
+	$(BIN)/python -m scripts.release.build
+
+test-wheel: $(VENV)/installed-dev
+	sh scripts/test_wheel.sh $(BIN)/python
+
+security: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group security
+	$(BIN)/python -m scripts.release.licences
+	$(BIN)/python -m scripts.release.audit $(AUDIT)
+
+lock: $(VENV)/installed-dev
+	$(BIN)/python -m scripts.release.lock
+
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -177,13 +177,13 @@ async def swap(folder: Path, extra: Path, until: float, pause: float) -> int:
 
 
 @contextmanager
-def server(folder: Path, *sets: str) -> Iterator[tuple[int, int]]:
-    """Start `pincite serve`; gives its port and its process."""
+def server(folder: Path, *sets: str, words: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
+    """Start `pincite serve`, with more words of its command line; gives its port and process."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
     program = [sys.executable, "-c", "from pincite.cli.main import run; run()", "serve"]
-    chosen = ["--index", str(folder), "--port", str(port)]
+    chosen = ["--index", str(folder), "--port", str(port), *words]
     changed = [word for each in ("serve.rate_per_minute=0", *sets) for word in ("--set", each)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Write docs/cli.md and docs/settings.md from the program itself; `make docs` runs it."""
+"""Write the references, the man page and the completions from the program; `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from typer._completion_shared import get_completion_script
 from typer.main import get_command
 
+from pincite import __version__
 from pincite.cli.main import app
 from pincite.core.errors import PinciteError
 from pincite.core.settings import Settings
@@ -61,7 +63,7 @@ def _usage(argument: Any) -> str:
 
 
 def _more(option: Any) -> str:
-    default = f" Default: `{option.default}`." if option.default not in (None, False) else ""
+    default = f" Default: `{option.default}`." if option.default not in (None, False, "") else ""
     return default + (f" Environment: `{option.envvar}`." if option.envvar else "")
 
 
@@ -89,8 +91,67 @@ def _toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-PAGES = {"cli.md": cli_page, "settings.md": settings_page}
+def man_page() -> str:
+    """Return the manual of all commands for `man pincite`."""
+    group = get_command(app)
+    parts = [
+        f'.TH PINCITE 1 "" "pincite {__version__}" "User Commands"',
+        ".SH NAME\npincite \\- find the exact clause, table row or rule and cite it",
+        ".SH SYNOPSIS\n.B pincite\n.I COMMAND\n[ARGUMENTS] [OPTIONS]\n.br\n"
+        ".B pincite \\-\\-version\n[\\-\\-json]",
+        f".SH DESCRIPTION\n{_roff(group.help or '')}\nIt needs no server, no key and no network.",
+        ".SH COMMANDS",
+    ]
+    for name, command in _commands(group):
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        options = [each for each in command.params if each.param_type_name == "option"]
+        usage = " ".join([name, *(_usage(each) for each in arguments)])
+        parts.append(f".SS pincite {_roff(usage)}\n{_roff(command.help or '')}")
+        for each in arguments:
+            parts.append(f".TP\n.I {_roff(_usage(each))}\n{_roff(each.help or '')}")
+        for each in options:
+            flags = ", ".join(each.opts)
+            parts.append(f".TP\n.B {_roff(flags)}\n{_roff((each.help or '') + _more(each))}")
+    parts.append(".SH EXIT STATUS\n.TP\n.B 0\ndone")
+    kinds = {kind.exit_code: kind for kind in _errors(PinciteError)}
+    for code in sorted(kinds):
+        if code > 1:
+            parts.append(f".TP\n.B {code}\n{_roff(_first_line(kinds[code]))}")
+    parts.append(
+        ".SH FILES\n.TP\n.I pincite.toml\nSettings, read from the current folder."
+        "\n.TP\n.I pincite\\-index\nThe index, unless \\-\\-index names another."
+        "\n.SH ENVIRONMENT\n.TP\n.B PINCITE_INDEX\nThe index to use."
+        "\n.TP\n.B PINCITE_SECTION__KEY\nOne setting, e.g. PINCITE_SEARCH__K=5."
+        "\n.TP\n.B PINCITE_CACHE\nWhere computed vectors are kept."
+    )
+    return "\n".join(parts) + "\n"
+
+
+def _roff(text: str) -> str:
+    """Return text as roff shows it: nothing in it is a request or an escape."""
+    plain = " ".join(text.replace("`", "").split())
+    safe = plain.replace("\\", "\\e").replace("-", "\\-")
+    safe = "".join(c if c.isascii() else f"\\[u{ord(c):04X}]" for c in safe)
+    return f"\\&{safe}" if safe.startswith((".", "'")) else safe
+
+
+def completion(shell: str) -> str:
+    """Return the script that completes commands and options in a shell."""
+    script = get_completion_script(
+        prog_name="pincite", complete_var="_PINCITE_COMPLETE", shell=shell
+    )
+    return script.strip() + "\n"
+
+
+PAGES = {"cli.md": cli_page, "settings.md": settings_page, "man/pincite.1": man_page}
+# Where each shell looks for them below share/; their text is typer's own.
+COMPLETIONS = {"bash": "pincite", "zsh": "_pincite", "fish": "pincite.fish"}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
+        (HERE / name).parent.mkdir(exist_ok=True)
         (HERE / name).write_text(page(), encoding="utf-8")
+    for shell, name in COMPLETIONS.items():
+        file = HERE / "completions" / shell / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(completion(shell), encoding="utf-8")

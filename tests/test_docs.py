@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,11 +29,25 @@ def generator() -> dict[str, object]:
     return dict(module.PAGES)
 
 
-@pytest.mark.parametrize("name", ["cli.md", "settings.md"])
+@pytest.mark.parametrize("name", ["cli.md", "settings.md", "man/pincite.1"])
 def test_generated_pages_are_fresh(name: str) -> None:
     make = generator()[name]
     assert callable(make)
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == make(), "run: make docs"
+
+
+def test_the_man_page_is_good_roff() -> None:
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not installed")
+    page = (ROOT / "docs/man/pincite.1").read_bytes()
+    done = subprocess.run(
+        ["groff", "-man", "-ww", "-Tutf8"], input=page, capture_output=True, check=True
+    )
+    assert done.stderr == b""
+    shown = re.sub(r"\x1b\[[\d;]*m|.\x08", "", done.stdout.decode())
+    for name in get_command(app).commands:  # type: ignore[attr-defined]
+        assert f"   pincite {name}" in shown, name
+    assert "--rebuild" in shown and "EXIT STATUS" in shown
 
 
 def test_every_setting_is_documented() -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pincite.update import Outcome, find_files, ingest_files, remove
     from pincite.vectorise import embed_index
 
-__version__ = "0.1.0"
+# The one place that states the version; pyproject.toml reads it here.
+__version__ = "0.2.0"
 
 # Names are imported when they are first used: `import pincite` loads nothing heavy.
 _HOMES = {

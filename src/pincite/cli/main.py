@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pincite import __version__
 from pincite.cli import (
+    about,
     agent,
     ask,
     audit,
@@ -80,11 +80,18 @@ app.command("mcp")(mcp.mcp)
 
 @app.callback(invoke_without_command=True)
 def main(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and the facts of this build.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --version: print JSON for programs.")
+    ] = False,
 ) -> None:
     if version:
-        typer.echo(f"pincite {__version__}")
+        about.show_version(as_json=as_json)
         raise typer.Exit
+    if as_json:
+        raise typer.BadParameter("--json stands behind the command: pincite search ... --json")
 
 
 def run() -> None:

@@ -1,0 +1,1 @@
+complete --command pincite --no-files --arguments "(env _PINCITE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) pincite)" --condition "env _PINCITE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) pincite"
