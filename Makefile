@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 DEMO    = demo-index
-# The python of an environment with bench/peers.txt, for `make bench PEERS=peers/bin/python`.
-PEERS  ?=
 # `make security AUDIT=--allow-unreachable` where no advisory service can be reached.
 AUDIT  ?=
+# Other engines to measure: `make bench PEER=all`, or some of them: `PEER="bm25s tantivy"`.
+PEER   ?= rank_bm25 bm25s tantivy
+CORPUS ?= part97,scifact,ohr-bench
 
 .PHONY: help demo test check format bench docs site release test-wheel security lock clean
 
@@ -14,7 +15,7 @@ help:
 	@echo "make demo    set up, ingest the samples, search them, ask"
 	@echo "make test    set up, run all tests"
 	@echo "make check   format, lint, types, fast tests"
-	@echo "make bench   speed and quality beside other search engines"
+	@echo "make bench   speed and quality beside other engines (PEER=all for all of them)"
 	@echo "make docs    write the generated parts of the documentation again"
 	@echo "make site    the documentation as a site of plain files, in site/"
 	@echo "make release wheel, source archive and bill of materials, checked, in dist/"
@@ -30,10 +31,6 @@ $(VENV)/installed: pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
-	@touch $@
-
-$(VENV)/installed-bench: $(VENV)/installed-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $@
 
 demo: $(VENV)/installed
@@ -57,9 +54,10 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/installed-bench
-	$(BIN)/python bench/lexical.py
-	$(BIN)/python bench/search.py --real 0 --chunks 1000 --growth 10000 $(if $(PEERS),--peers-python $(PEERS))
+bench: $(VENV)/installed-dev
+	$(BIN)/python bench/peers.py --corpus $(CORPUS) $(foreach each,$(PEER),--peer $(each)) \
+	    --save bench.jsonl --html bench.html
+	$(BIN)/python bench/growth.py --sizes 1000,10000,100000
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py

@@ -17,7 +17,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"adapters", "client", "serve"},
-    {"mcp"},
+    {"bench", "mcp"},
     {"exam", "train", "tune"},
     {"agent", "evaluate", "replay", "testing"},
     {"ask"},

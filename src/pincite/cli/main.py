@@ -13,6 +13,7 @@ from pincite.cli import (
     agent,
     ask,
     audit,
+    bench,
     cell,
     copying,
     diff,
@@ -65,6 +66,7 @@ app.command("publish")(publishing.publish)
 app.command("doctor")(doctor.doctor)
 app.command("serve")(serving.serve)
 app.add_typer(keys.app, name="keys")
+app.command("bench")(bench.bench)
 app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("agent")(agent.agent)

@@ -85,7 +85,7 @@ class Harness:
         self.neighbours = Neighbours(indexes[0].snapshot)
         self.words = WordMeasures(how.measures, self.corpus, indexes[0].settings.embedding)
         self.golds = [self.corpus.gold(question) for question in questions]
-        self._group_of = _grouping(self.golds)
+        self._group_of = grouping(self.golds)
 
     def row(self, at: int) -> tuple[Asked, list[Answer]]:
         """Return a question with the answer of each pipeline."""
@@ -101,7 +101,7 @@ class Harness:
         return asked, answers
 
 
-def _grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
+def grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
     """Return how questions are grouped: as they say, by document, or not at all.
 
     Questions about one document are alike, but a set about few documents would be left with few

@@ -1,0 +1,1 @@
+"""Pincite beside other engines: the same chunks, the same questions, one run."""

@@ -1,0 +1,91 @@
+"""Pincite's own pipelines, over an index that is there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from protocol import Bench, Search, best, serve
+
+# BM25 and nothing else, as peers have it: stems, one score a chunk.
+PLAIN = (
+    *("lexical.bigram_weight=0", "lexical.window_weight=0", "search.spread=0"),
+    *("search.locators=false", "search.names=false", "search.aliases=false", "search.typos=false"),
+)
+# One thread, as peers have it, and no pair is remembered from one round to the next.
+FIXED = ("embedding.threads=1", "rerank.threads=1", "rerank.cache_pairs=0")
+
+
+def _settings(*chosen: str) -> Any:
+    from pincite.core.settings import load_settings
+
+    return load_settings(overrides=[*FIXED, *chosen])
+
+
+def pipeline(*chosen: str) -> Callable[[Bench], Search]:
+    """Return what opens the index with some settings."""
+
+    def opened(bench: Bench) -> Search:
+        from pincite.api import Index
+
+        rows = {chunk_id: row for row, chunk_id in enumerate(bench.ids)}
+        index = Index.open(bench.index, _settings(*chosen))
+
+        def search(question: str) -> Sequence[int]:
+            # A place that a question names may be one that is not searched by its text.
+            found = index.search_ranking(question, bench.k).ids
+            return [rows.get(chunk_id, -1) for chunk_id in found]
+
+        return search
+
+    return opened
+
+
+def words_from_texts(bench: Bench) -> Search:
+    """Index the texts anew, to tell how long that takes; then search them by words."""
+    from pincite.api import Index
+    from pincite.core.types import Chunk, Document, Loaded, Span
+    from pincite.index.builder import IndexBuilder
+
+    settings = _settings("search.pipeline=lexical")
+    shutil.rmtree(bench.scratch)
+    with IndexBuilder(bench.scratch, settings) as builder:
+        for row, text in enumerate(bench.texts):
+            span = Span(str(row), 0, len(text))
+            chunk = Chunk(f"{row:016d}", span, text, "piece", str(row), "", (), len(text))
+            builder.put(Loaded(Document(str(row), text), [chunk]))
+        builder.flush()
+    index = Index.open(bench.scratch, settings)
+    return lambda question: [int(each) for each in index.search_ranking(question, bench.k).ids]
+
+
+def pairs(bench: Bench) -> Search:
+    """Read candidates that were found before, and nothing else."""
+    from pincite.rerank.cross_encoder import open_cross_encoder
+
+    model = open_cross_encoder("shipped", threads=1)
+
+    def search(question: str) -> list[int]:
+        pool = bench.pool(question)
+        return [pool[at] for at in best(model.logits(question, [bench.texts[r] for r in pool]), 99)]
+
+    return search
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "pincite, BM25 alone": pipeline("search.pipeline=lexical", *PLAIN),
+            "pincite, words": pipeline("search.pipeline=lexical"),
+            "pincite, words, indexed here": words_from_texts,
+            "pincite, meaning": pipeline("search.pipeline=dense"),
+            "pincite, hybrid": pipeline("search.pipeline=hybrid"),
+            "pincite, hybrid + late interaction": pipeline("search.pipeline=hybrid+late"),
+            "pincite, hybrid + cross-encoder": pipeline(
+                "search.pipeline=hybrid", "rerank.enabled=true", "rerank.budget_ms=60000"
+            ),
+            "pincite CrossEncoder": pairs,
+        },
+        ["pincite", "numpy", "onnxruntime"],
+    )
