@@ -16,7 +16,7 @@ from rich.text import Text
 from pincite.cli.terminal import SafeConsole, json_line
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, PinciteError, StoreError
-from pincite.core.locations import is_server
+from pincite.core.locations import is_server, shown
 from pincite.core.settings import Settings, load_settings
 
 DEFAULT_INDEX = "pincite-index"
@@ -91,6 +91,16 @@ def location_from(config: Path | None, overrides: list[str] | None) -> str:
 def store_alone() -> Settings:
     """Return settings that say how to reach the index, for commands that need no others."""
     return Settings(store=settings_from(None, None).store)
+
+
+def folder_of(index: str, command: str) -> Path:
+    """Return the folder of an index; ConfigError if a command cannot use one in a server."""
+    if is_server(index):
+        raise ConfigError(
+            f"pincite {command} needs an index in a folder",
+            hint=f"make a copy of it: pincite copy {shown(index)} FOLDER",
+        )
+    return Path(index)
 
 
 def parse_day(text: str | None) -> date | None:
