@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,24 +37,34 @@ OPTIONS = {
 class Postgres:
     """One server with an empty database called ``pincite``."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        data: Path | None = None,
+        journal: Path | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """``data`` and ``journal`` may be on disks of their own; ``options`` are more."""
         self.home = Path(tempfile.mkdtemp(prefix="pincite-postgres-"))
         self.port = _free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/pincite"
-        self._as: dict[str, Any] = {"user": UNPRIVILEGED} if os.getuid() == 0 else {}
+        self.user: dict[str, Any] = {"user": UNPRIVILEGED} if os.getuid() == 0 else {}
         self._programs = self._readable(_programs())
-        self._data = self.home / "data"
+        self._data = (data or self.home) / "data"
+        self._journal = (journal or self.home) / "journal"
+        self._options = {**OPTIONS, **(options or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Postgres:
-        if self._as:
+        if self.user:
             self.home.chmod(0o755)
-            self._data.mkdir(mode=0o700)
-            shutil.chown(self._data, UNPRIVILEGED)
+            for folder in (self._data, self._journal):
+                folder.mkdir(mode=0o700)
+                shutil.chown(folder, UNPRIVILEGED)
         try:
             self._run(
                 "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                "--locale=C", "--no-sync",
+                "--locale=C", "--no-sync", "--wal-segsize=1",
+                "--waldir", self._journal,
             )  # fmt: skip
             self.start()
             self.admin('CREATE DATABASE "pincite"')
@@ -64,7 +75,8 @@ class Postgres:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        shutil.rmtree(self.home, ignore_errors=True)
+        for folder in (self.home, self._data, self._journal):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def start(self) -> None:
         """Start it, or start it again, and wait until it answers."""
@@ -79,15 +91,25 @@ class Postgres:
                 self._process = self._begun()
 
     def _begun(self) -> subprocess.Popen[bytes]:
-        settings = [part for name, value in OPTIONS.items() for part in ("-c", f"{name}={value}")]
+        chosen = self._options.items()
+        settings = [part for name, value in chosen for part in ("-c", f"{name}={value}")]
         with (self.home / "log").open("ab") as log:
             return subprocess.Popen(
                 [self._programs / "postgres", "-D", self._data, "-p", str(self.port), *settings],
                 stdout=log,
                 stderr=log,
                 cwd="/",
-                **self._as,
+                **self.user,
             )
+
+    def revive(self) -> None:
+        """Wait until it has come back by itself; start it if it has given up."""
+        waited_until = time.monotonic() + START_SECONDS
+        while not self._answers():
+            assert self._process is not None and time.monotonic() < waited_until
+            if self._process.poll() is not None:
+                self.start()
+            time.sleep(0.1)
 
     def kill(self) -> None:
         """Kill the server and all of its processes at once, as a power cut would."""
@@ -98,11 +120,14 @@ class Postgres:
 
     def _signal(self, number: signal.Signals) -> None:
         """Send a signal to the server and to its processes, which are no group of their own."""
-        assert self._process is not None
-        parent = self._process.pid
-        for pid in (parent, *_children(parent)):
+        for pid in self.processes():
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+    def processes(self) -> list[int]:
+        """Return the server's process and those that it started."""
+        assert self._process is not None
+        return [self._process.pid, *_children(self._process.pid)]
 
     def stop(self) -> None:
         """Stop it at once; nothing is kept waiting."""
@@ -154,14 +179,14 @@ class Postgres:
             cwd="/",
             check=False,
             timeout=60,
-            **self._as,
+            **self.user,
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed:\n{done.stdout.decode()}{done.stderr.decode()}")
 
     def _readable(self, programs: Path) -> Path:
         """Return where the unprivileged user can run the programs: a copy if need be."""
-        if not self._as or all(part.stat().st_mode & 0o005 == 0o005 for part in programs.parents):
+        if not self.user or all(part.stat().st_mode & 0o005 == 0o005 for part in programs.parents):
             return programs
         copy = self.home / "postgresql"
         shutil.copytree(programs.parent, copy, symlinks=True)

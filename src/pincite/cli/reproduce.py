@@ -23,6 +23,7 @@ from pincite.cli.options import (
 from pincite.cli.pipelines import pipelines_from
 from pincite.cli.reproduce_tables import FOLDERS
 from pincite.core.errors import ConfigError, SourceError
+from pincite.core.locations import shown
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -85,12 +86,20 @@ def reproduce(
         Path | None,
         typer.Option("--model", help="Also the same pipeline with the learned ranker of a file."),
     ] = None,
+    store: Annotated[
+        str,
+        typer.Option("--store", help="URL of a server: copy the indexes there, and ask those."),
+    ] = "",
     config: ConfigOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment and print its figures with 95 % intervals."""
+    from pincite.evaluate.indexes import asked_in
+
     if experiment.value in FOLDERS:
+        with told(as_json=as_json):
+            _check_no_store(experiment, store)
         _tables(experiment, data, questions, settings_of=(config, sets), as_json=as_json)
         return
     with told(as_json=as_json):
@@ -101,8 +110,11 @@ def reproduce(
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
         if learned or leaky:
             named, pipelines = _learned(experiment, pipelines, leaky=leaky)
-        figures, counts = _run(named, folder, questions, list(pipelines.values()))
+        with asked_in(store):
+            figures, counts = _run(named, folder, questions, list(pipelines.values()))
     head: dict[str, Any] = {"experiment": named, **counts}
+    if store:
+        head["store"] = shown(store)
     results = dict(zip(pipelines, figures, strict=True))
     seconds = time.perf_counter() - start
     if as_json:
@@ -115,6 +127,14 @@ def reproduce(
 
         out.print(LEAK)
     out.print(f"{seconds:.1f} s", style="dim")
+
+
+def _check_no_store(experiment: Name, store: str) -> None:
+    if store:
+        raise ConfigError(
+            f"{experiment.value} has an index of its own making",
+            hint="--store is for the others, as part97 and ohr-bench",
+        )
 
 
 def _tables(

@@ -25,6 +25,7 @@ from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.store.location import Location, open_snapshot, open_writer, shape_of
 from pincite.testing.documents import build, exported, library, lines_of, loaded, rules
+from pincite.testing.watching import WatchContract
 from pincite.update import remove
 from pincite.vectorise import embed_index
 
@@ -61,15 +62,11 @@ os._exit(9)
 """
 
 
-class StoreContract:
+class StoreContract(WatchContract):
     """Tests of one kind of store; a subclass says where a new, empty one is."""
 
     # Search by meaning may miss this share of the hits that an exact one finds.
     least_recall = 1.0
-
-    def fresh(self) -> Location:
-        """Return where an index can be made: nothing is there yet."""
-        raise NotImplementedError
 
     def settings(self) -> Settings:
         """Return the settings that the store is opened with."""

@@ -41,6 +41,7 @@ class Address:
                 f"{self.schema!r} is no name for an index in PostgreSQL",
                 hint="after #: small letters, digits and _, at most 41",
             )
+        self.quoted = f'"{self.schema}"'  # a word of the language may be a name too
         self.conninfo = urlunsplit(parts._replace(scheme="postgresql", fragment=""))
         self.shown = shown(url)
 
@@ -122,7 +123,7 @@ class Connections:
             )
             connection.patience = self.seconds + MORE_PATIENCE
             settings = {
-                "search_path": f"{self.address.schema}, public",
+                "search_path": f"{self.address.quoted}, public",
                 "statement_timeout": f"{int(1000 * self.seconds)}",
                 "hnsw.ef_search": "300",
                 "hnsw.iterative_scan": "relaxed_order",

@@ -66,7 +66,7 @@ class PostgresEngine:
         return bytes(rows[0][0]) if rows else None
 
     def stamp(self) -> str:
-        return stamp_of(self._read, self._address.schema)
+        return stamp_of(self._read, self._address.quoted)
 
     def server(self) -> str:
         return server_of(self._read)
@@ -80,7 +80,7 @@ class PostgresEngine:
     def _known_schema(self, read: Callable[[], list[Row]]) -> list[Row]:
         """Return what is read; nothing where there is no index yet."""
         sql = "SELECT to_regclass(%s) IS NOT NULL"
-        if not self._read(sql, (f"{self._address.schema}.migrations",))[0][0]:
+        if not self._read(sql, (f"{self._address.quoted}.migrations",))[0][0]:
             return []
         version = self._read("SELECT max(number) FROM migrations", ())[0][0]
         check_version(version, self.shown)
@@ -193,7 +193,7 @@ class PostgresEngine:
         try:
             with self._connections.explained():
                 self._take(connection)
-                migrate(connection, self._address.schema)
+                migrate(connection, self._address.quoted)
             self._writing = connection
             yield
             is_well = True

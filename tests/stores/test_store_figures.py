@@ -1,0 +1,58 @@
+"""Part 97 asked in a server: every hit of every question, and so every figure, is the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from tests.servers.postgres import Postgres
+
+from pincite.core.errors import ConfigError
+from pincite.core.settings import Settings, merged
+from pincite.evaluate import part97
+from pincite.evaluate.indexes import asked_in, opened
+
+DATA = Path(os.environ.get("PINCITE_DATA", Path(__file__).parents[3] / "shared/data")) / "part97"
+DEPTH = 40
+# As many questions as one likes by PINCITE_TEST_QUESTIONS.
+QUESTIONS = int(os.environ.get("PINCITE_TEST_QUESTIONS", "12"))
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=["postgresql", "mongodb"])
+def server(request: pytest.FixtureRequest) -> str:
+    """A server with nothing of ours in it; another kind is one more line here."""
+    if request.param == "mongodb":
+        made: Callable[[], str] = request.getfixturevalue("new_mongodb")
+        return made()
+    started: Postgres = request.getfixturevalue("postgres")
+    name = f"figures_{uuid4().hex[:8]}"
+    started.admin(f"CREATE DATABASE {name}")
+    return f"{started.url.rpartition('/')[0]}/{name}"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the data of Part 97 is not here")
+def test_every_hit_is_the_same_as_in_a_folder(server: str) -> None:
+    settings = replace(Settings(), ingest=replace(Settings().ingest, split_depth=1))
+    pipelines = [
+        merged(settings, {"search": {"pipeline": name}}, origin="test")
+        for name in ("lexical", "hybrid", "hybrid+graph")
+    ]
+    files = [(DATA / part97.DOCUMENT, part97.DOCUMENT)]
+    asked = part97.read_questions(DATA / "questions_dev.jsonl")[:QUESTIONS]
+    with opened(files, pipelines) as here, asked_in(server), opened(files, pipelines) as there:
+        assert asked
+        for question in asked:
+            for one, other in zip(here, there, strict=True):
+                found = one.search_ranking(question.text, DEPTH).hits
+                assert found and found == other.search_ranking(question.text, DEPTH).hits
+                assert part97._scored(one, question) == part97._scored(other, question)
+
+
+def test_an_experiment_names_its_own_indexes() -> None:
+    with pytest.raises(ConfigError, match="names its indexes"), asked_in("postgresql://host/db#x"):
+        raise AssertionError("not reached")
