@@ -161,12 +161,13 @@ class Milvus:
 
     def clear(self) -> None:
         """Drop all that is in it."""
-        with self._asked() as client:
+        with self.asked() as client:
             for name in client.list_collections(timeout=5):
                 client.drop_collection(name, timeout=30)
 
     @contextmanager
-    def _asked(self) -> Iterator[Any]:
+    def asked(self) -> Iterator[Any]:
+        """Lend a client of it."""
         from pymilvus import MilvusClient
 
         url = f"http://127.0.0.1:{self.port}"
@@ -181,7 +182,7 @@ class Milvus:
         from pymilvus import MilvusException
 
         try:
-            with self._asked() as client:
+            with self.asked() as client:
                 for name in client.list_collections(timeout=5):
                     if "NotLoad" not in str(client.get_load_state(name, timeout=5)["state"]):
                         client.query(name, filter="", output_fields=["count(*)"], timeout=5)
