@@ -20,7 +20,8 @@ import sys
 import tempfile
 import time
 import urllib.request
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,6 @@ OPTIONS = {
     "proxy.timeTickInterval": "50",
     "rocksmq.lrucacheratio": "0.01",
     "common.gracefulStopTimeout": "1",
-    "common.session.ttl": "10",
-    "dataNode.segment.insertBufSize": "16777216",
     "log.level": "warn",
 }
 
@@ -45,7 +44,14 @@ OPTIONS = {
 class Milvus:
     """One server with nothing in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, session_seconds: int = 30) -> None:
+        """Choose a place.
+
+        Args:
+            session_seconds: how long one that was killed is missed before it can come back. One
+                that hangs for longer ends itself.
+        """
+        self._session_seconds = session_seconds
         room = MEMORY if os.access(MEMORY, os.W_OK) else None
         self.home = Path(tempfile.mkdtemp(prefix="pincite-milvus-", dir=room))
         self._programs = _programs()
@@ -77,6 +83,7 @@ class Milvus:
         config.update(**dict(zip(names, self._ports, strict=False)))
         for name, value in OPTIONS.items():
             config.set(name, value)
+        config.set("common.session.ttl", str(self._session_seconds))
         config.resolve()
         self._health = ports[1]
         etcd = self.home / "configs" / "etcd.yaml"
@@ -112,7 +119,7 @@ class Milvus:
                 start_new_session=True,
             )
         waited_until = time.monotonic() + START_SECONDS
-        while not self._answers():
+        while not (self._answers() and self._serves()):
             if self._process.poll() is not None or time.monotonic() > waited_until:
                 told = (self.home / "log").read_text(errors="replace")[-5000:]
                 raise RuntimeError(f"Milvus did not start:\n{told}")
@@ -151,6 +158,37 @@ class Milvus:
                 return b"OK" in answer.read()
         except OSError:
             return False
+
+    def clear(self) -> None:
+        """Drop all that is in it."""
+        with self.asked() as client:
+            for name in client.list_collections(timeout=5):
+                client.drop_collection(name, timeout=30)
+
+    @contextmanager
+    def asked(self) -> Iterator[Any]:
+        """Lend a client of it."""
+        from pymilvus import MilvusClient
+
+        url = f"http://127.0.0.1:{self.port}"
+        client = MilvusClient(uri=url, timeout=5, dedicated=True)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def _serves(self) -> bool:
+        """Tell whether all that was served before a restart is served again."""
+        from pymilvus import MilvusException
+
+        try:
+            with self.asked() as client:
+                for name in client.list_collections(timeout=5):
+                    if "NotLoad" not in str(client.get_load_state(name, timeout=5)["state"]):
+                        client.query(name, filter="", output_fields=["count(*)"], timeout=5)
+        except MilvusException:
+            return False
+        return True
 
 
 def _programs() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
@@ -12,7 +13,10 @@ from tests.servers.milvus import Milvus
 from tests.servers.mongodb import MongoDB
 from tests.servers.postgres import Postgres
 
+from pincite.core.settings import StoreSettings
+from pincite.store.location import open_engine
 from pincite.store.vectordb import turn
+from pincite.store.vectordb.engine import VectorEngine
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +65,28 @@ def milvus() -> Iterator[Milvus]:
 
 @pytest.fixture(scope="session")
 def new_milvus(milvus: Milvus) -> Callable[[], str]:
-    """Lend what names a new index in Milvus."""
-    return lambda: f"{milvus.url}#t{uuid4().hex[:12]}"
+    """Lend what names a new index in Milvus.
+
+    The server takes three seconds to serve a collection, however empty, and a little more to serve
+    many: so some are prepared at a time.
+    """
+    ready: list[str] = []
+
+    def prepare(url: str) -> str:
+        engine = open_engine(url, StoreSettings(timeout_seconds=60))
+        assert isinstance(engine, VectorEngine)
+        engine._driver.prepare()
+        engine.close()
+        return url
+
+    def made() -> str:
+        if not ready:
+            urls = [f"{milvus.url}#t{uuid4().hex[:12]}" for _ in range(16)]
+            with ThreadPoolExecutor(len(urls)) as pool:
+                ready.extend(pool.map(prepare, urls))
+        return ready.pop()
+
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.stores.moves import assert_there_and_back
+from tests.stores.vector_search import assert_nearly_all_are_found
 
+from pincite.core.errors import ConfigError, StoreError
+from pincite.core.settings import StoreSettings
+from pincite.store.location import open_engine, open_snapshot
 from pincite.testing import StoreContract
 
+SAMPLE = Path(__file__).parents[2] / "samples" / "rulebook.md"
 pytestmark = pytest.mark.slow
 
 
@@ -19,3 +27,46 @@ class TestChroma(StoreContract):
 
     def fresh(self) -> str:
         return self._new()
+
+
+def test_there_and_back_is_byte_for_byte_the_same(
+    new_chroma: Callable[[], str], tmp_path: Path
+) -> None:
+    assert_there_and_back(new_chroma(), tmp_path)
+
+
+def test_its_own_index_finds_nearly_all(new_chroma: Callable[[], str]) -> None:
+    assert_nearly_all_are_found(new_chroma())
+
+
+def test_the_command_line_takes_a_url(
+    new_chroma: Callable[[], str], pincite: Callable[..., Any]
+) -> None:
+    url = new_chroma()
+    told = pincite("ingest", SAMPLE, "--index", url, "--json")
+    assert told.json["counts"] == {"added": 1}
+    assert "Grabbed" in pincite("search", "what does grabbed do", "--index", url).out
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("chroma://127.0.0.1:1/A%20B", "is no name"),
+        ("chroma://127.0.0.1:1/laws#acts", "nothing may stand after #"),
+        ("chroma://127.0.0.1:1/laws?shards=2", "'shards' means nothing"),
+        ("chroma://127.0.0.1:1/laws?tls=maybe", "neither true nor false"),
+        ("chroma://127.0.0.1:port/laws", "Port could not be cast"),
+        ("chroma:///laws", "no host"),
+    ],
+)
+def test_wrong_addresses_are_explained(url: str, told: str) -> None:
+    pytest.importorskip("httpx", reason="Chroma's driver is not installed")
+    with pytest.raises(ConfigError, match=told):
+        open_engine(url).head()
+
+
+def test_nobody_there_is_told_without_the_password() -> None:
+    pytest.importorskip("httpx", reason="Chroma's driver is not installed")
+    with pytest.raises(StoreError, match="cannot be reached") as caught:
+        open_snapshot("chroma://ann:secret@127.0.0.1:1/laws", StoreSettings(timeout_seconds=2))
+    assert "secret" not in caught.value.message and caught.value.hint

@@ -6,39 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.servers.postgres import Postgres
+from tests.stores.moves import assert_there_and_back, made
 
 from pincite.api import Index
 from pincite.copying import copy_index
 from pincite.core.errors import ConfigError
 from pincite.testing.documents import build, exported, library, rules
-from pincite.update import remove
-from pincite.vectorise import embed_index
-
-
-def made(folder: Path) -> Path:
-    """Return an index of several segments, with a document dropped and vectors."""
-    texts = list(library().items())
-    for some in (texts[:3], texts[3:6], texts[6:]):
-        build(folder, dict(some))
-    build(folder, {"gone.md": rules(20), "stays.md": rules(21)})
-    remove(folder, ["gone.md"])
-    for _ in embed_index(folder):
-        pass
-    return folder
 
 
 def test_there_and_back_is_byte_for_byte_the_same(postgres: Postgres, tmp_path: Path) -> None:
-    first, server, last = made(tmp_path / "first"), f"{postgres.url}#copied", tmp_path / "last"
-    there = list(copy_index(first, server))
-    assert there[-1].done == there[-1].total == len(library()) + 1
-    back = list(copy_index(server, last))
-    assert [part.documents for part in there] == [part.documents for part in back]
-    plain = exported(first, tmp_path / "a")
-    assert plain == exported(server, tmp_path / "b") == exported(last, tmp_path / "c")
-    with Index.open(first) as one, Index.open(server) as two, Index.open(last) as three:
-        for query in ("how many days to inspect a boiler", "clearance near a crane", "5.2(a)"):
-            hits = [each.search_ranking(query, 20).hits for each in (one, two, three)]
-            assert hits[0] and hits[0] == hits[1] == hits[2]
+    assert_there_and_back(f"{postgres.url}#copied", tmp_path)
 
 
 def test_a_copy_that_was_cut_short_goes_on(postgres: Postgres, tmp_path: Path) -> None:

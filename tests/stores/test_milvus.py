@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.servers.milvus import Milvus
+from tests.stores.moves import assert_there_and_back
+from tests.stores.vector_search import assert_nearly_all_are_found
 
+from pincite.core.errors import ConfigError, StoreError
+from pincite.core.settings import StoreSettings
+from pincite.store.location import open_engine, open_snapshot
 from pincite.testing import StoreContract
+from pincite.testing.documents import build, rules
 
+SAMPLE = Path(__file__).parents[2] / "samples" / "rulebook.md"
 pytestmark = pytest.mark.slow
 
 
@@ -19,3 +29,62 @@ class TestMilvus(StoreContract):
 
     def fresh(self) -> str:
         return self._new()
+
+
+def test_there_and_back_is_byte_for_byte_the_same(
+    new_milvus: Callable[[], str], tmp_path: Path
+) -> None:
+    assert_there_and_back(new_milvus(), tmp_path)
+
+
+def test_its_own_index_finds_nearly_all(new_milvus: Callable[[], str]) -> None:
+    assert_nearly_all_are_found(new_milvus())
+
+
+def test_the_command_line_takes_a_url(
+    new_milvus: Callable[[], str], pincite: Callable[..., Any]
+) -> None:
+    url = new_milvus()
+    told = pincite("ingest", SAMPLE, "--index", url, "--json")
+    assert told.json["counts"] == {"added": 1}
+    assert "Grabbed" in pincite("search", "what does grabbed do", "--index", url).out
+
+
+def test_shards_are_set_when_an_index_is_made(milvus: Milvus) -> None:
+    url = milvus.url + "?shards=2#sharded"
+    build(url, {"a.md": rules(1)})
+    build(milvus.url + "#sharded", {"b.md": rules(2)})  # they stay as they are
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md", "b.md"]
+    with milvus.asked() as client:
+        assert client.describe_collection("sharded_records")["num_shards"] == 2
+
+
+def test_more_replicas_than_nodes_are_told(milvus: Milvus) -> None:
+    with pytest.raises(StoreError, match="not enough") as caught:
+        build(milvus.url + "?replicas=2#twice", {"a.md": rules(1)})
+    assert "fewer replicas" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("milvus://127.0.0.1:1/db#A B", "is no name"),
+        ("milvus://127.0.0.1:1/db?shard=2", "'shard' means nothing"),
+        ("milvus://127.0.0.1:1/db?shards=many", "is no number from 1 to 16"),
+        ("milvus://127.0.0.1:1/db?tls=maybe#laws", "neither true nor false"),
+        ("milvus://127.0.0.1:port/db", "Port could not be cast"),
+        ("milvus:///db", "no host"),
+    ],
+)
+def test_wrong_addresses_are_explained(url: str, told: str) -> None:
+    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    with pytest.raises(ConfigError, match=told):
+        open_engine(url).head()
+
+
+def test_nobody_there_is_told_without_the_password() -> None:
+    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    with pytest.raises(StoreError, match="cannot be reached") as caught:
+        open_snapshot("milvus://ann:secret@127.0.0.1:1/laws", StoreSettings(timeout_seconds=2))
+    assert "secret" not in caught.value.message and caught.value.hint

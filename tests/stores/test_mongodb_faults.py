@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
 from tests.servers.mongodb import MongoDB
 
-from pincite.api import Index
 from pincite.core.errors import ConfigError, IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
@@ -21,12 +21,12 @@ from pincite.store.mongodb import lease, values
 from pincite.store.mongodb.engine import MongoEngine
 from pincite.store.mongodb.lease import Lease
 from pincite.store.server.contract import TABLES
+from pincite.testing import FaultContract
 from pincite.testing.documents import build, exported, library, loaded, rules
 
 SETTINGS = Settings(store=StoreSettings(timeout_seconds=2.0))
 # Beyond the time-out: choosing a server, one more try, and a busy machine.
 NO_HANG = 20.0
-ASKED = "how many days to inspect a boiler"
 pytestmark = pytest.mark.slow
 
 
@@ -45,18 +45,6 @@ def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.5)
 
 
-def fails(work: object) -> StoreError:
-    """Return the error of some work, which has to come soon."""
-    assert callable(work)
-    start = time.monotonic()
-    with pytest.raises(StoreError) as caught:
-        work()
-    assert time.monotonic() - start < NO_HANG
-    assert caught.value.hint
-    assert "127.0.0.1" in caught.value.message
-    return caught.value
-
-
 def homes(url: str) -> tuple[set[str], set[str]]:
     """Return the homes that rows are marked with, and those that kept generations name."""
     engine = MongoEngine(url)
@@ -69,84 +57,31 @@ def homes(url: str) -> tuple[set[str], set[str]]:
     return found, named
 
 
-def test_killed_while_searching(server: MongoDB) -> None:
-    url = f"{server.url}/search"
-    build(url, library())
-    with Index.open(url, SETTINGS) as index:
-        before = index.search(ASKED).passages
-        server.kill()
-        fails(lambda: index.search("clearance near a crane"))
-        fails(lambda: open_snapshot(url, SETTINGS.store))
-        server.start()
-        assert index.search(ASKED).passages == before
-        assert index.search("clearance near a crane").passages
+class TestMongoFaults(FaultContract):
+    @pytest.fixture(autouse=True)
+    def _where(self, server: MongoDB) -> None:
+        self.server: MongoDB = server
 
+    def fresh(self) -> str:
+        return f"{self.server.url}/t{uuid4().hex[:12]}"
 
-@pytest.mark.parametrize("moment", ["rows", "blobs", "switch"])
-def test_killed_while_writing(
-    server: MongoDB, moment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whenever the server dies, the old generation is there, and asking again gives the new."""
-    url = f"{server.url}/write_{moment}"
-    build(url, {"a.md": rules(1)})
-    with IndexBuilder(url, SETTINGS) as builder:
-        for name, text in library().items():
-            builder.put(loaded(name, text, SETTINGS))
-        engine = builder._writer.engine  # type: ignore[attr-defined]
-        insert, change = engine.insert, engine._lease.change
-        fatal = {"rows": "chunks", "blobs": "blobs", "switch": ""}[moment]
-
-        def dying_insert(table: str, segment: str, rows: Any) -> None:
-            if table == fatal:  # some of the rows are in, the others are not
-                sent = list(rows)
-                insert(table, segment, sent[: len(sent) // 2])
-                server.kill()
-                insert(table, segment, sent[len(sent) // 2 :])
-            insert(table, segment, rows)
+    def before_commit(self, engine: Any, kill: Callable[[], None]) -> None:
+        """The manifest is there, and nobody names it."""
+        change = engine._lease.change
 
         def dying_change(update: dict[str, Any]) -> None:
-            if "head" in update.get("$set", {}):  # the manifest is there, and nobody names it
-                server.kill()
+            if "head" in update.get("$set", {}):
+                kill()
             change(update)
 
-        monkeypatch.setattr(engine, "insert", dying_insert)
-        if moment == "switch":
-            monkeypatch.setattr(engine._lease, "change", dying_change)
-        fails(builder.flush)
-    server.start()
-    with open_snapshot(url) as snapshot:
-        assert snapshot.documents() == ["a.md"]
-        assert snapshot.found_by(["3.2"]) == []
-    build(url, library())  # waits until the dead one's lease is over
-    with open_snapshot(url) as snapshot:
-        assert snapshot.documents() == sorted([*library(), "a.md"])
-    found, named = homes(url)
-    assert found == named  # what the dead writer left was swept
+        engine._lease.change = dying_change
+
+    def leftovers(self, url: str) -> set[str]:
+        found, named = homes(url)
+        return found - named
 
 
-def test_what_was_acknowledged_survives_a_kill(server: MongoDB) -> None:
-    url = f"{server.url}/acknowledged"
-    for number in range(3):
-        build(url, {f"{number}.md": rules(number + 1)})
-        server.kill()
-        server.start()
-        with open_snapshot(url) as snapshot:
-            assert snapshot.documents() == [f"{n}.md" for n in range(number + 1)]
-
-
-def test_a_server_that_hangs_is_told_in_time(server: MongoDB) -> None:
-    url = f"{server.url}/hangs"
-    build(url, library())
-    with Index.open(url, SETTINGS) as index:
-        before = index.search(ASKED).passages
-        server.freeze()
-        try:
-            fails(lambda: index.search("clearance near a crane"))
-            fails(lambda: build(url, {"b.md": rules(2)}, SETTINGS))
-        finally:
-            server.thaw()
-        assert index.search(ASKED).passages == before
-        assert index.search("clearance near a crane").passages
+fails = TestMongoFaults().fails
 
 
 def test_a_writer_outlives_a_restart_of_the_server(server: MongoDB) -> None:

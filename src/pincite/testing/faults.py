@@ -46,6 +46,8 @@ class FaultContract:
     server: Faulty
     # So long an error may take: the time-out, one more try, and a busy machine.
     no_hang = 20.0
+    # So often a server is killed right after it acknowledged something.
+    kills = 3
 
     def fresh(self) -> str:
         """Return where an index can be made: nothing is there yet."""
@@ -82,16 +84,35 @@ class FaultContract:
         raise AssertionError("nothing went wrong")
 
     def test_killed_while_searching(self) -> None:
+        """Answers are right or an error, never something else; and right again afterwards."""
         url, settings = self.fresh(), self.settings()
         build(url, library())
         with Index.open(url, settings) as index:
             before = index.search(ASKED).passages
+            wanted = index.search_ranking(ASKED, 10).hits
+            seen: list[bool] = []
+            done = threading.Event()
+
+            def ask() -> None:
+                while not done.is_set():
+                    try:
+                        seen.append(index.search_ranking(ASKED, 10).hits == wanted)
+                    except StoreError:
+                        time.sleep(0.05)
+
+            threads = [threading.Thread(target=ask) for _ in range(2)]
+            for thread in threads:
+                thread.start()
             self.server.kill()
             self.fails(lambda: index.search(ALSO_ASKED))
             self.fails(lambda: open_snapshot(url, settings.store))
             self.server.start()
             assert index.search(ASKED).passages == before
             assert index.search(ALSO_ASKED).passages
+            done.set()
+            for thread in threads:
+                thread.join(self.no_hang)
+            assert seen and all(seen)
 
     def test_killed_while_rows_are_written(self) -> None:
         self._killed(lambda engine: self._kill_amid(engine, "chunks"))
@@ -137,12 +158,14 @@ class FaultContract:
 
     def test_what_was_acknowledged_survives_a_kill(self) -> None:
         url = self.fresh()
-        for number in range(2):
-            build(url, {f"{number}.md": rules(number + 1)})
+        names = []
+        for number in range(self.kills):
+            names.append(f"{number}.md")
+            build(url, {names[-1]: rules(number + 1)})
             self.server.kill()
             self.server.start()
             with open_snapshot(url) as snapshot:
-                assert snapshot.documents() == [f"{n}.md" for n in range(number + 1)]
+                assert snapshot.documents() == names
 
     def test_a_server_that_hangs_is_told_in_time(self) -> None:
         url, settings = self.fresh(), self.settings()
@@ -151,38 +174,11 @@ class FaultContract:
             before = index.search(ASKED).passages
             self.server.freeze()
             try:
-                told = self.fails(lambda: index.search(ALSO_ASKED))
-                assert f"did not answer within {settings.store.timeout_seconds:g} s" in told.message
+                told = self.fails(lambda: index.search(ALSO_ASKED)).message
+                assert "did not answer within" in told or "cannot be reached" in told, told
                 self.fails(lambda: open_snapshot(url, settings.store))
                 self.fails(lambda: build(url, {"b.md": rules(2)}, settings))
             finally:
                 self.server.thaw()
             assert index.search(ASKED).passages == before
             assert index.search(ALSO_ASKED).passages
-
-    def test_searches_go_on_while_a_server_restarts(self) -> None:
-        """Answers are right or an error, never something else."""
-        url = self.fresh()
-        build(url, library())
-        with Index.open(url, self.settings()) as index:
-            wanted = index.search_ranking(ASKED, 10).hits
-            seen: list[bool] = []
-            done = threading.Event()
-
-            def ask() -> None:
-                while not done.is_set():
-                    try:
-                        seen.append(index.search_ranking(ASKED, 10).hits == wanted)
-                    except StoreError:
-                        time.sleep(0.05)
-
-            threads = [threading.Thread(target=ask) for _ in range(2)]
-            for thread in threads:
-                thread.start()
-            self.server.kill()
-            self.server.start()
-            assert index.search_ranking(ALSO_ASKED, 10).hits
-            done.set()
-            for thread in threads:
-                thread.join(self.no_hang)
-            assert seen and all(seen)

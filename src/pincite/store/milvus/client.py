@@ -121,6 +121,10 @@ class Client:
                 f"{where}: an answer is too long: {reason}",
                 hint="raise proxy.grpc.serverMaxSendSize of the server",
             )
+        if "not enough" in reason:
+            return StoreError(
+                f"{where} refused: {reason}", hint="ask for fewer replicas, or add query nodes"
+            )
         if code is not None or "connect" in reason.lower():
             return StoreError(
                 f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"

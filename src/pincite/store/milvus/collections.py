@@ -113,3 +113,12 @@ class Collections:
 
         with suppress(Absent):
             self._ask(drop, patient=True)
+
+    def spread(self, name: str) -> None:
+        """Let all nodes that take requests look again at what partitions there are.
+
+        One that has just started may know a collection and not have heard of a partition that was
+        made in that moment, and it does not ask again until something else is made.
+        """
+        self.add_partition(name, "news")
+        self.drop_partition(name, "news")

@@ -12,6 +12,7 @@ lags behind, and for nothing else; the strong level would wait for the server's 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from pincite.core.store_settings import StoreSettings
 from pincite.store.array_files import Array
-from pincite.store.milvus.client import Client
+from pincite.store.milvus.client import PAUSE_SECONDS, Client
 from pincite.store.milvus.collections import Collections, Exists
 from pincite.store.vectordb.address import Address, address_of, count_of, index_name
 from pincite.store.vectordb.driver import KEYS, Absent, Found, Near, Record
@@ -153,11 +154,22 @@ class MilvusDriver:
     def _send(
         self, collection: str, home: int, rows: list[dict[str, Any]], *, replace: bool = False
     ) -> None:
+        partition = _partition(home)
+
         def send(client: Any, seconds: float) -> None:
             write: Callable[..., Any] = client.upsert if replace else client.insert
-            write(collection, rows, partition_name=_partition(home), timeout=seconds)
+            write(collection, rows, partition_name=partition, timeout=seconds)
 
-        self._ask(send)
+        until = time.monotonic() + self._client.seconds
+        while True:
+            try:
+                return self._ask(send)
+            except Absent:
+                is_there = partition in self._collections.partitions(collection)
+                if not is_there or time.monotonic() > until:
+                    raise
+                self._collections.spread(collection)
+                time.sleep(PAUSE_SECONDS)
 
     def by_id(self, homes: Collection[int], ids: Sequence[str], after: int) -> list[Found]:
         return self._found(homes, f"id in {json.dumps(list(ids))}", after) if ids else []

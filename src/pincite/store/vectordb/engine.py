@@ -223,6 +223,15 @@ class VectorEngine:
             raise ValueError("take the lock first")
         return self._turn
 
+    @contextmanager
+    def _written(self) -> Iterator[Turn]:
+        """Lend the turn for some writing; homes that are gone were swept by another writer."""
+        turn = self._writing
+        try:
+            yield turn
+        except Absent as error:
+            raise turn.lost() from error
+
     def _claim(self, segment: str) -> Home:
         """Return the home of a segment that is being written."""
         turn = self._writing
@@ -234,25 +243,28 @@ class VectorEngine:
         return self._homes[segment]
 
     def insert(self, table: str, segment: str, rows: Iterable[Sequence[Any]]) -> None:
-        home = self._claim(segment)
-        made = (each for row in rows for each in self._records.of_row(home, table, row))
-        self._records.put(home.number, made)
+        with self._written():
+            home = self._claim(segment)
+            made = (each for row in rows for each in self._records.of_row(home, table, row))
+            self._records.put(home.number, made)
 
     def put_vectors(self, name: str, model: str, vectors: Array) -> None:
-        home = self._claim(name)
-        home.vectors, home.dimension = vectors.shape
-        if len(vectors):
-            self._driver.put_vectors(home.number, vectors.astype(np.float32))
-        self._records.wrote()
+        with self._written():
+            home = self._claim(name)
+            home.vectors, home.dimension = vectors.shape
+            if len(vectors):
+                self._driver.put_vectors(home.number, vectors.astype(np.float32))
+            self._records.wrote()
 
     def switch(self, number: int, manifest: bytes) -> None:
-        turn = self._writing
         named = manifest_of(manifest, origin=self.shown)
         names = [entry.name for entry in named.segments]
         names += [entry.name for entry in named.vectors]
         homes = json.dumps({name: asdict(self._home(name)) for name in names})
-        key = f"{turn.home}/manifest/{number}"
-        self._records.put(turn.home, records_of(key, [], [manifest, homes], self._driver.longest))
+        with self._written() as turn:
+            key = f"{turn.home}/manifest/{number}"
+            value = [manifest, homes]
+            self._records.put(turn.home, records_of(key, [], value, self._driver.longest))
         turn.check()
         stamp = self._driver.stamp()
         note = json.dumps({"format": FORMAT, "home": turn.home, "stamp": stamp})

@@ -1,0 +1,40 @@
+"""Milvus that dies, hangs and comes back, and writers that fall silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from tests.servers.milvus import Milvus
+from tests.stores.silent import VectorFaults
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def faulty_milvus() -> Iterator[Milvus]:
+    """Lend a server of our own: it will not live long."""
+    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    pytest.importorskip("milvus", reason="no Milvus is installed")
+    with Milvus(session_seconds=3) as started:
+        yield started
+
+
+@pytest.mark.usefixtures("short_lease")
+class TestMilvusFaults(VectorFaults):
+    kills = 1  # it takes its time to come back
+
+    @pytest.fixture(autouse=True)
+    def _where(self, faulty_milvus: Milvus) -> None:
+        self.server = self._mortal = faulty_milvus
+
+    def fresh(self) -> str:
+        if self.server is self._mortal:
+            self.server.clear()  # the less there is, the sooner it is back
+        return f"{self.server.url}#t{uuid4().hex[:12]}"
+
+    def test_a_server_that_hangs_is_told_in_time(self, milvus: Milvus) -> None:
+        """One that can come back soon ends itself when it hangs; this one does not."""
+        self.server = milvus
+        super().test_a_server_that_hangs_is_told_in_time()
