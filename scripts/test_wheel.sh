@@ -1,7 +1,7 @@
 #!/bin/sh
 # The fast tests against the built wheel: those of the source archive, whose src/ is taken away, in an
 # environment that has the wheel itself and borrows everything else from the one given.
-#     sh scripts/test_wheel.sh .venv/bin/python [words for pytest]
+#     sh scripts/test_wheel.sh .venv/bin/python [tests, else all]
 set -e
 cd "$(dirname "$0")/.."
 python=$(realpath -s "$1")
@@ -18,4 +18,4 @@ tar -xzf "$out"/dist/*.tar.gz -C "$out"
 cd "$out"/pincite-*/
 rm -r src
 "$out/venv/bin/python" -c 'import pincite; print("testing", pincite.__file__)'
-"$out/venv/bin/python" -m pytest -n auto --dist loadscope -m "not slow and not alone" "$@" tests
+"$out/venv/bin/python" -m pytest -n auto --dist loadscope -m "not slow and not alone" "${@:-tests}"
