@@ -12,8 +12,10 @@ rm -rf "$out"
 "$python" -m venv --without-pip "$out/venv"
 "$python" -m pip --python "$out/venv/bin/python" install --quiet --no-deps "$out"/dist/*.whl
 site=$("$out/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-# Only the folder: lines of .pth files in it, that of the editable install above all, do not count.
-"$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$site/borrowed.pth"
+# Only folders of packages: lines of .pth files in them, that of the editable install above all, do
+# not count.
+"$python" -c 'import sys; print(*(p for p in sys.path if p.endswith("-packages")), sep="\n")' \
+    > "$site/borrowed.pth"
 tar -xzf "$out"/dist/*.tar.gz -C "$out"
 cd "$out"/pincite-*/
 rm -r src
