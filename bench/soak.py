@@ -11,8 +11,8 @@ same, so whatever grows is a leak.
 
 Descriptors come and go with the segments of an index: 3 of each of them, 8 of which become one. So
 it is the floor that counts: memory and descriptors are flat if the lowest tenth of the last quarter
-is at most 5 % above that of the first quarter after warming up. Exit code 1 if anything failed,
-leaked or was too slow.
+is at most 5 % above that of the first quarter after warming up (3 minutes or a fifth of the time).
+Exit code 1 if anything failed, leaked or was too slow.
 """
 
 from __future__ import annotations
