@@ -32,6 +32,10 @@ def arguments(words: list[str]) -> argparse.Namespace:
         added.add_argument("--seed", type=int, default=0)
         if command == "kill":
             added.add_argument("--no-points", action="store_true", help="only at random times")
+    added = commands.add_parser("swap")
+    added.add_argument("--swaps", type=int, default=100)
+    added.add_argument("--queries", type=int, default=10_000)
+    commands.add_parser("restart").add_argument("--times", type=int, default=200)
     return parser.parse_args(words)
 
 
@@ -51,6 +55,14 @@ def played(chosen: argparse.Namespace) -> tuple[str, list[str], str]:
         longest = max(found.recovery, default=0.0)
         last = f"{sum(found.kills.values())} kills; an index was open again within {longest:.3f} s"
         return kills.table(found), found.failures, last
+    if chosen.command in ("swap", "restart"):
+        import serving_faults
+
+        if chosen.command == "swap":
+            found = serving_faults.swap(chosen.swaps, chosen.queries)
+            return serving_faults.swap_report(found), found.failures, "swap"
+        found = serving_faults.restart(chosen.times)
+        return serving_faults.restart_report(found), found.failures, "restart"
     import rot
 
     found = rot.run(chosen.size, chosen.seed)

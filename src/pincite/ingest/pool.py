@@ -91,7 +91,14 @@ class Pool:
             return _Waiting(item, None)
         while sum(not each.is_done for each in waiting) >= self._count:
             self._collect(waiting)
-        child = self._idle.pop() if self._idle else _Child(self._settings)
+        while self._idle:
+            child = self._idle.pop()
+            try:
+                child.send(item)
+                return _Waiting(replace(item, data=b""), child)
+            except OSError:  # somebody killed it while it had nothing to do
+                child.stop()
+        child = _Child(self._settings)
         child.send(item)
         return _Waiting(replace(item, data=b""), child)
 

@@ -88,3 +88,21 @@ def test_transfer_is_lossless() -> None:
     assert from_json(to_json(loaded)) == loaded
     error = from_json(to_json(SourceError("what", hint="how")))
     assert isinstance(error, SourceError) and (error.message, error.hint) == ("what", "how")
+
+
+def test_children_that_were_killed_while_idle_are_replaced() -> None:
+    """The kernel kills processes when memory runs out; the pipe to one of ours was an error."""
+    pool = Pool(SETTINGS, workers=2)
+
+    def tasks() -> Iterator[Task | str]:
+        yield from (task(f"{i}.md", b"# T\n\nGood words.") for i in range(4))
+        yield "all are read"
+
+    with pool:
+        first = list(pool.parse(tasks()))
+        assert pool._idle
+        for child in pool._idle:
+            child._process.kill()
+            child._process.join()
+        results = [*first, *pool.parse(tasks())]
+    assert sum(isinstance(result, Loaded) for _, result in results) == 8
