@@ -110,10 +110,10 @@ class Kills:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # its children have the other end of the pipe
         acknowledged = os.read(read, 1) == b"k"
         os.close(read)
-        with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
         return code, acknowledged
 
     def play(self, number: int, *, at: int | None = None, after: float | None = None) -> None:

@@ -159,7 +159,8 @@ class _Child:
         context: Any = multiprocessing.get_context(method)
         self.pipe, theirs = context.Pipe()
         text = json.dumps({"ingest": asdict(settings.ingest), "limits": asdict(settings.limits)})
-        self._process = context.Process(target=_serve, args=(theirs, text), daemon=True)
+        arguments = (theirs, text, os.getpid())
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
         self.is_alive = True
@@ -192,12 +193,14 @@ class _Child:
         self._process.join()
 
 
-def _serve(pipe: Connection, settings_text: str) -> None:
-    """Parse what comes through the pipe until it closes."""
+def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
+    """Parse what comes through the pipe until it closes, or the parent is gone.
+
+    The parent says its number itself: it may be dead by the time that a child could ask for it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     _limit(settings.limits)
-    parent = os.getppid()
     # Values of a document are freed one by one: looking for cycles among them is mostly in vain.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

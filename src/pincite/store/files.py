@@ -104,7 +104,8 @@ _FULL = "free some disk space and run the same command again; nothing is lost"
 _HINTS = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EIO: "the disk fails: save a copy of the index elsewhere, then run: pincite doctor",
+    # SQLite says the same of a quota and of a limit on sizes.
+    errno.EIO: "check the disk's room, limits and health, then run: pincite doctor",
     errno.EROFS: f"the file system is read-only: {_ELSEWHERE}",
     errno.EACCES: f"check who owns the folder, or {_ELSEWHERE}",
     errno.EPERM: f"check who owns the folder, or {_ELSEWHERE}",

@@ -67,7 +67,7 @@ def test_a_full_disk_is_no_reason_not_to_lock(
     [
         (sqlite3.SQLITE_FULL, "free some disk space"),
         (sqlite3.SQLITE_READONLY, "read-only"),
-        (sqlite3.SQLITE_IOERR | 3 << 8, "the disk fails"),
+        (sqlite3.SQLITE_IOERR | 3 << 8, "room, limits and health"),
     ],
 )
 def test_what_sqlite_says_of_a_disk_has_the_same_remedy(code: int, remedy: str) -> None:
