@@ -240,7 +240,8 @@ def test_a_full_disk(tmp_path: Path, index: Path, pincite: Cli) -> None:
     for limit in (1000, 60_000, 300_000):
         code, _, err = program(limited, str(limit), "ingest", str(more), "--index", str(index))
         assert code == 4
-        assert err.startswith("error: cannot write to") and "hint: " in err
+        # A slow machine tells its progress first.
+        assert "error: cannot write to" in err and "hint: " in err
     assert pincite("list", "--index", index).out.startswith("good.md")
     assert pincite("ingest", more, "--index", index).code == 0
 

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from pincite import vectorise
+from pincite import update, vectorise
 from pincite.api import Index
 from pincite.copying import copy_index
 from pincite.core.settings import EmbeddingSettings, SearchSettings, Settings
@@ -374,6 +374,51 @@ def _check_repair(home: Path) -> None:
         require("arrays.bin" in damage(folder)[0], f"more damage: {damage(folder)}")
     else:
         check_readable(folder, state(2), state(2))
+
+
+def _write_files(home: Path, wanted: Texts) -> None:
+    folder = home / "sources"
+    folder.mkdir(exist_ok=True)
+    for file in folder.iterdir():
+        if file.name not in wanted:
+            file.unlink()
+    for name, text in wanted.items():
+        (folder / name).write_text(text)
+
+
+def _ingest_files(home: Path, wanted: Texts) -> None:
+    """Ingest as the command does: files, read by children."""
+    _write_files(home, wanted)
+    files = update.find_files([home / "sources"])
+    for outcome in update.ingest_files(files, home / INDEX, SETTINGS, prune=True):
+        require(outcome.status != "rejected", outcome.reason)
+
+
+def files_path() -> Path_:
+    """Return the write path of the command, with its children."""
+    old, new = state(2), state(3)
+
+    def prepare(home: Path) -> None:
+        _ingest_files(home, old)
+        shutil.rmtree(home / "sources")  # or copies of this home would have two files of a name
+
+    return Path_(
+        "ingest of files",
+        prepare,
+        lambda home: _ingest_files(home, new),
+        lambda home: check_texts(home / INDEX, old, new),
+        lambda home, tidy=True: check_texts(home / INDEX, new, new),
+    )
+
+
+def check_texts(folder: Path, old: Texts, new: Texts) -> None:
+    """Check what does not depend on where the files lie: their paths are in the records."""
+    require(not damage(folder), f"damaged: {damage(folder)}")
+    found = content(folder)
+    for name, text in found.texts.items():
+        require(text in (old.get(name), new.get(name)), f"{name} is neither old nor new")
+    require(old.keys() & new.keys() <= found.texts.keys(), "a document is lost")
+    require(found.hits == clean(found.texts).hits, "hits differ from a clean rebuild")
 
 
 def paths() -> list[Path_]:

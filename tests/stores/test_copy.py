@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.servers.postgres import Postgres
 from tests.stores.moves import assert_there_and_back, made
 
+from pincite import copying
 from pincite.api import Index
 from pincite.copying import copy_index
 from pincite.core.errors import ConfigError
@@ -38,3 +40,24 @@ def test_nothing_is_mixed_into_another_index(tmp_path: Path) -> None:
         list(copy_index(tmp_path / "one", tmp_path / "two"))
     with pytest.raises(ConfigError, match="the same"):
         list(copy_index(tmp_path / "one", tmp_path / "one"))
+
+
+def test_two_copies_at_once_copy_everything_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one looked at an empty target, and wrote when the first one was ready."""
+    build(tmp_path / "one", {"a.md": rules(1), "b.md": rules(2)})
+    looked, look = [], copying._known
+
+    def late(*arguments: Any) -> dict[str, int]:
+        known = look(*arguments)
+        if not looked:
+            looked.append(known)
+            list(copy_index(tmp_path / "one", tmp_path / "two"))
+        return known
+
+    monkeypatch.setattr(copying, "_known", late)
+    (copied,) = copy_index(tmp_path / "one", tmp_path / "two")
+    assert looked == [{}] and not copied.is_new
+    with Index.open(tmp_path / "two") as index:
+        assert index.documents() == ["a.md", "b.md"]

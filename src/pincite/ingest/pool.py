@@ -94,7 +94,14 @@ class Pool:
             return _Waiting(item, None)
         while sum(not each.is_done for each in waiting) >= self._count:
             self._collect(waiting)
-        child = self._idle.pop() if self._idle else _Child(self._settings)
+        while self._idle:
+            child = self._idle.pop()
+            try:
+                child.send(item)
+                return _Waiting(replace(item, data=b""), child)
+            except OSError:  # somebody killed it while it had nothing to do
+                child.stop()
+        child = _Child(self._settings)
         child.send(item)
         return _Waiting(replace(item, data=b""), child)
 
@@ -156,7 +163,8 @@ class _Child:
         self._limits = settings.limits
         self.pipe, theirs = context.Pipe()
         text = json.dumps({"ingest": asdict(settings.ingest), "limits": asdict(settings.limits)})
-        self._process = context.Process(target=_serve, args=(theirs, text), daemon=True)
+        arguments = (theirs, text, os.getpid())
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
         self.is_alive = True
@@ -190,12 +198,14 @@ class _Child:
         self._process.join()
 
 
-def _serve(pipe: Connection, settings_text: str) -> None:
-    """Parse what comes through the pipe until it closes."""
+def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
+    """Parse what comes through the pipe until it closes, or the parent is gone.
+
+    The parent says its number itself: it may be dead by the time that a child could ask for it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     _limit(settings.limits)
-    parent = os.getppid()
     # Values of a document are freed one by one: looking for cycles among them is mostly in vain.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

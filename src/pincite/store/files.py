@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
@@ -57,6 +58,7 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
     If the block or the disk fails, the file is what it was, and nothing is left beside it.
     """
     aside = file.with_name(f"{file.name}.tmp-{os.getpid()}")
+    _forget_killed(file)
     with cleared_on_error(aside):
         with aside.open("wb") as stream:
             yield stream
@@ -64,6 +66,26 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         aside.rename(file)
     sync(file.parent)
+
+
+def _forget_killed(file: Path) -> None:
+    """Delete what writers of a file left beside it that were killed."""
+    for aside in file.parent.glob(f"{escape(file.name)}.tmp-*"):
+        number = aside.name.rpartition("-")[2]
+        if number.isdecimal() and not is_running(int(number)):
+            with suppress(OSError):
+                aside.unlink()
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether there is a process with this number."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
 
 
 @contextmanager
@@ -82,7 +104,8 @@ _FULL = "free some disk space and run the same command again; nothing is lost"
 _HINTS = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
-    errno.EIO: "the disk fails: save a copy of the index elsewhere, then run: pincite doctor",
+    # SQLite says the same of a quota and of a limit on sizes.
+    errno.EIO: "check the disk's room, limits and health, then run: pincite doctor",
     errno.EROFS: f"the file system is read-only: {_ELSEWHERE}",
     errno.EACCES: f"check who owns the folder, or {_ELSEWHERE}",
     errno.EPERM: f"check who owns the folder, or {_ELSEWHERE}",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import faulthandler
+import json
+import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +19,7 @@ from pincite.core.errors import SourceError
 from pincite.core.settings import LimitSettings, Settings
 from pincite.core.types import Loaded
 from pincite.ingest import load
+from pincite.ingest import pool as pool_module
 from pincite.ingest.pool import Pool, Task
 from pincite.ingest.transfer import from_json, to_json
 
@@ -88,3 +91,43 @@ def test_transfer_is_lossless() -> None:
     assert from_json(to_json(loaded)) == loaded
     error = from_json(to_json(SourceError("what", hint="how")))
     assert isinstance(error, SourceError) and (error.message, error.hint) == ("what", "how")
+
+
+def test_children_that_were_killed_while_idle_are_replaced() -> None:
+    """The kernel kills processes when memory runs out; the pipe to one of ours was an error."""
+    pool = Pool(SETTINGS, workers=2)
+
+    def tasks() -> Iterator[Task | str]:
+        yield from (task(f"{i}.md", b"# T\n\nGood words.") for i in range(4))
+        yield "all are read"
+
+    with pool:
+        first = list(pool.parse(tasks()))
+        assert pool._idle
+        for child in pool._idle:
+            child._process.kill()
+            child._process.join()
+        results = [*first, *pool.parse(tasks())]
+    assert sum(isinstance(result, Loaded) for _, result in results) == 8
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_reader_ends_although_its_parent_died_before_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It asked for its parent's number when that was 1 already, and stayed for ever."""
+    monkeypatch.setattr(pool_module, "ORPHAN_SECONDS", 0.05)
+    mine, theirs = multiprocessing.Pipe()
+    text = json.dumps({"ingest": asdict(SETTINGS.ingest), "limits": asdict(SETTINGS.limits)})
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    reader = multiprocessing.get_context("fork").Process(
+        target=pool_module._serve, args=(theirs, text, gone)
+    )
+    reader.start()
+    reader.join(30)
+    assert reader.exitcode == 0
+    mine.close()
+    theirs.close()
