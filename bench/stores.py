@@ -1,6 +1,6 @@
-"""Hybrid search on one collection in a folder and in PostgreSQL: the same hits, and the times.
+"""Hybrid search on one collection in a folder and in servers: the same hits, times, memory, disk.
 
-    python bench/stores.py --chunks 20000
+    python bench/stores.py --chunks 20000 --stores postgresql,milvus,chroma
     python bench/stores.py --part97 ../shared/data/part97
 
 Documents are made, vectors are random ones around centres: no model runs.
@@ -9,14 +9,18 @@ Documents are made, vectors are random ones around centres: no model runs.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # times of one thread, whatever else runs
 
@@ -24,9 +28,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.servers.chroma import Chroma
+from tests.servers.milvus import Milvus
 from tests.servers.postgres import Postgres
 
 from pincite.api import Index
+from pincite.copying import copy_index
 from pincite.core.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.evaluate import part97
@@ -45,6 +52,7 @@ from pincite.vectorise import embed_index
 MODEL, DIMENSION, CENTRES = "made", 384, 200
 DEPTH = 100
 WORDS = 30_000
+PATIENCE = 300.0  # seconds that an answer may take: copying writes much at a time
 
 
 class MadeSpec:
@@ -90,17 +98,24 @@ def _sections(document: Document, number: int, texts: list[str]) -> Iterator[Chu
         yield Chunk(chunk_id, span, text, "section", name, "", (document.title,), at)
 
 
-def build(location: Location, documents: Sequence[Loaded], settings: Settings) -> None:
-    with IndexBuilder(location, settings) as builder:
-        for each in documents:
+def build(folder: Path, chunks: int, settings: Settings) -> None:
+    """Make the index that all others are copies of."""
+    with IndexBuilder(folder, settings) as builder:
+        for number, each in enumerate(made_documents(chunks)):
             builder.put(each)
+            if number % 1000 == 999:
+                told(f"folder: {10 * (number + 1)} of {chunks} chunks")
         builder.flush()
-    with open_writer(location, shape_of(location), settings=settings.store) as writer:
+    with open_writer(folder, shape_of(folder), settings=settings.store) as writer:
         for number, entry in enumerate(writer.segments):
             rows = np.arange(entry.chunks)
             made = packed(rows, vectors_near(len(rows), 7 + number))
             writer.add_vectors(entry.name, MODEL, made)
         writer.commit()
+
+
+def told(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, Hybrid]:
@@ -155,50 +170,121 @@ def part97_figures(data: Path) -> None:
     print(f"{same} of {len(asked)} questions have the same 40 hits, scores and features")
 
 
+def measure(location: str, queries: int, *, exact: bool) -> None:
+    """Print what searching costs in this process, as JSON; nothing else has run in it."""
+    empty = memory_of(os.getpid())
+    settings = Settings(store=StoreSettings(exact=exact, timeout_seconds=PATIENCE))
+    asked = questions(queries)
+    start = time.perf_counter()
+    index, hybrid = searcher(location if "://" in location else Path(location), settings)
+    parts = {part.name: part for part in (hybrid, hybrid.parts[0][0], hybrid.parts[1][0])}
+    hybrid.retrieve(Query(asked[0]), 10)
+    opened = time.perf_counter() - start
+    times = {
+        name: [timed(lambda text, p=part: p.retrieve(Query(text), 10), asked) for _ in range(2)]
+        for name, part in parts.items()
+    }
+    best = [hybrid.retrieve(Query(text), 10).ids for text in asked]
+    used = memory_of(os.getpid()) - empty
+    index.snapshot.close()
+    print(json.dumps({"opened": opened, "times": times, "best": best, "memory": used}))
+
+
+def memory_of(pid: int) -> float:
+    """Return the MB of a process and all below it; what they share is counted once."""
+    total = 0
+    for process in (pid, *_below(pid)):
+        with suppress(OSError):
+            for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+    return total / 1000
+
+
+def _below(pid: int) -> list[int]:
+    found = []
+    for task in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(task.read_text().rpartition(")")[2].split()[1]) == pid:
+                child = int(task.parent.name)
+                found += [child, *_below(child)]
+    return found
+
+
+def measured(location: str, queries: int, *, exact: bool) -> dict[str, Any]:
+    """Return what :func:`measure` says, in a process of its own."""
+    command = [sys.executable, __file__, "--measure", location, "--queries", str(queries)]
+    done = subprocess.run(
+        [*command, *(["--exact"] if exact else [])], stdout=subprocess.PIPE, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def table(name: str, found: dict[str, Any], best: list[Any]) -> None:
+    for stage, ((p50, p95, cpu), (p50_again, p95_again, cpu_again)) in found["times"].items():
+        print(
+            f"{name:18} {stage:8} first p50 {p50:6.1f} p95 {p95:6.1f} cpu {cpu:5.1f} | again "
+            f"p50 {p50_again:6.1f} p95 {p95_again:6.1f} cpu {cpu_again:5.1f} ms"
+        )
+    pairs = zip(best, found["best"], strict=True)
+    shares = [len(set(a) & set(b)) / max(1, len(a)) for a, b in pairs]
+    share = 100 * statistics.mean(shares)
+    print(f"{name:18} {share:.2f} % of the folder's ten best; reader {found['memory']:.0f} MB; "
+          f"open and first search {found['opened']:.1f} s", flush=True)  # fmt: skip
+
+
+def run_store(name: str, folder: Path, queries: int, best: list[Any]) -> None:
+    """Copy the index into a server of its own, and measure it there."""
+    makes: dict[str, Callable[[], Any]] = {
+        "postgresql": Postgres,
+        "milvus": lambda: Milvus(in_memory=False),
+        "chroma": lambda: Chroma(in_memory=False),
+    }
+    with makes[name]() as server:
+        url = f"{server.url}/bench" if name == "chroma" else server.url
+        start = time.perf_counter()
+        for part in copy_index(folder, url, StoreSettings(timeout_seconds=PATIENCE)):
+            told(f"{name}: {part.done} of {part.total} documents")
+        copied = time.perf_counter() - start
+        if name == "milvus":
+            server.settle(3600)
+        for exact in (False, True):
+            label = f"{name}, {'exact' if exact else 'hnsw'}"
+            table(label, measured(url, queries, exact=exact), best)
+        print(
+            f"{name:18} copied and read back in {copied:.0f} s; server {memory_of(server.pid):.0f} "
+            f"MB; disk {server.size() / 1e6:.0f} MB",
+            flush=True,
+        )
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--part97", type=Path, help="folder of Part 97: only its figures")
     options.add_argument("--chunks", type=int, default=20_000)
     options.add_argument("--queries", type=int, default=100)
+    options.add_argument("--stores", default="postgresql,milvus", help="beside the folder")
+    options.add_argument("--measure", help=argparse.SUPPRESS)
+    options.add_argument("--exact", action="store_true", help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.part97 is not None:
         part97_figures(chosen.part97)
         return
-    asked = questions(chosen.queries)
-    documents = list(made_documents(chosen.chunks))
-    with tempfile.TemporaryDirectory() as folder, Postgres() as server:
-        plain = Settings()
-        exact = Settings(store=StoreSettings(exact=True))
-        places: dict[str, tuple[Location, Settings]] = {
-            "folder": (Path(folder) / "index", plain),
-            "postgresql, hnsw": (server.url, plain),
-            "postgresql, exact": (server.url, exact),
-        }
-        best: dict[str, list[tuple[str, ...]]] = {}
-        for name, (location, settings) in places.items():
-            start = time.perf_counter()
-            if "exact" not in name:
-                build(location, documents, settings)
-            built = time.perf_counter() - start
-            index, hybrid = searcher(location, settings)
-            for part in (hybrid, hybrid.parts[0][0], hybrid.parts[1][0]):
-                first = timed(lambda text, p=part: p.retrieve(Query(text), 10), asked)
-                again = timed(lambda text, p=part: p.retrieve(Query(text), 10), asked)
-                print(
-                    f"{name:18} {part.name:8} first p50 {first[0]:6.1f} p95 {first[1]:6.1f} cpu "
-                    f"{first[2]:5.1f} | again p50 {again[0]:6.1f} p95 {again[1]:6.1f} cpu "
-                    f"{again[2]:5.1f} ms  (built in {built:.0f} s)",
-                    flush=True,
-                )
-            best[name] = [hybrid.retrieve(Query(text), 10).ids for text in asked]
-            index.snapshot.close()
-        for name in list(places)[1:]:
-            pairs = zip(best["folder"], best[name], strict=True)
-            shares = [len(set(a) & set(b)) / max(1, len(a)) for a, b in pairs]
-            print(f"{name}: {100 * statistics.mean(shares):.2f} % of the folder's ten best hits")
-        size = Path(folder) / "index"
-        disk = sum(file.stat().st_size for file in size.rglob("*") if file.is_file())
-        print(f"folder: {disk / 1e6:.0f} MB; postgresql: {server.size() / 1e6:.0f} MB")
+    if chosen.measure is not None:
+        measure(chosen.measure, chosen.queries, exact=chosen.exact)
+        return
+    with tempfile.TemporaryDirectory(prefix="pincite-bench-") as room:
+        folder = Path(room) / "index"
+        start = time.perf_counter()
+        build(folder, chosen.chunks, Settings())
+        built = time.perf_counter() - start
+        found = measured(str(folder), chosen.queries, exact=False)
+        table("folder", found, found["best"])
+        disk = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        print(f"{'folder':18} built in {built:.0f} s; disk {disk / 1e6:.0f} MB", flush=True)
+        for name in filter(None, chosen.stores.split(",")):
+            run_store(name, folder, chosen.queries, found["best"])
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ START_SECONDS = 60.0
 class Chroma:
     """One server with nothing in it; an index is named behind its URL."""
 
-    def __init__(self) -> None:
-        room = MEMORY if os.access(MEMORY, os.W_OK) else None
+    def __init__(self, *, in_memory: bool = True) -> None:
+        room = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
         self.home = Path(tempfile.mkdtemp(prefix="pincite-chroma-", dir=room))
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))

@@ -44,15 +44,16 @@ OPTIONS = {
 class Milvus:
     """One server with nothing in it."""
 
-    def __init__(self, session_seconds: int = 30) -> None:
+    def __init__(self, session_seconds: int = 30, *, in_memory: bool = True) -> None:
         """Choose a place.
 
         Args:
             session_seconds: how long one that was killed is missed before it can come back. One
                 that hangs for longer ends itself.
+            in_memory: keep its files there, if the machine can.
         """
         self._session_seconds = session_seconds
-        room = MEMORY if os.access(MEMORY, os.W_OK) else None
+        room = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
         self.home = Path(tempfile.mkdtemp(prefix="pincite-milvus-", dir=room))
         self._programs = _programs()
         self._ports = _free_ports(12)
@@ -158,6 +159,18 @@ class Milvus:
                 return b"OK" in answer.read()
         except OSError:
             return False
+
+    def settle(self, seconds: float) -> None:
+        """Wait until all vectors are in its index, and the index is what it searches."""
+        waited_until = time.monotonic() + seconds
+        with self.asked() as client:
+            for name in client.list_collections(timeout=5):
+                while "_vectors_" in name and time.monotonic() < waited_until:
+                    known = client.describe_index(name, "vector", timeout=30)
+                    if int(known["indexed_rows"]) >= int(known["total_rows"]):
+                        break
+                    time.sleep(1.0)
+        time.sleep(10.0)  # loading what was built
 
     def clear(self) -> None:
         """Drop all that is in it."""

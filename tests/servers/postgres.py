@@ -154,6 +154,11 @@ class Postgres:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(sql.encode())
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def size(self) -> int:
         """Return the bytes of the database."""
         import psycopg
