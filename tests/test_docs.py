@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import pincite
 from pincite.cli.main import app
 from pincite.core import errors
 from pincite.core.settings import setting_names
 
 ROOT = Path(__file__).parent.parent
+PACKAGE = Path(pincite.__file__).parent  # also where the tests are of a wheel, without src
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
@@ -125,5 +127,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_named_files_exist(page: Path) -> None:
     """Paths in code font name something: from the root, or from the package."""
     for name in re.findall(r"`((?:[a-z_]+/)+[\w.-]*)`", page.read_text(encoding="utf-8")):
-        places = (ROOT / name, ROOT / "src/pincite" / name, ROOT / "docs" / name)
+        inside = name.removeprefix("src/pincite/")
+        places = (ROOT / name, PACKAGE / inside, ROOT / "docs" / name)
         assert any(place.exists() for place in places), name
