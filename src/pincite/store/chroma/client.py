@@ -1,7 +1,6 @@
 """A client of Chroma's HTTP interface: time-outs on everything, errors in plain words.
 
-Chroma's own Python client waits for ever, beginning with its constructor, and weighs a hundred
-times as much as what is needed of it.
+Chroma's own Python client waits for ever, beginning with its constructor.
 """
 
 from __future__ import annotations
