@@ -115,6 +115,7 @@ def test_a_journal_without_room_stops_the_server_and_loses_nothing(
             assert snapshot.documents() == sorted({*found, "last.md"})
 
 
+@pytest.mark.parametrize("disk", means()[:1], indirect=True)  # what is told is the same
 def test_an_upload_says_that_there_is_no_room(
     disk: tuple[Postgres, SmallDisk | SmallFiles], tmp_path: Path
 ) -> None:

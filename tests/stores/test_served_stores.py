@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "index"
 
 
-@pytest.fixture(params=["postgresql", "mongodb"])
+@pytest.fixture(scope="module", params=["postgresql", "mongodb"])
 def store(request: pytest.FixtureRequest, folder: Path) -> str:
     """The same index in a server; another kind of server is one more line here."""
     if request.param == "postgresql":

@@ -11,12 +11,13 @@ from uuid import uuid4
 import pytest
 from tests.servers.postgres import Postgres
 
+from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings, merged
-from pincite.evaluate import part97
-from pincite.evaluate.indexes import asked_in, opened
+from pincite.evaluate import indexes, part97
 
 DATA = Path(os.environ.get("PINCITE_DATA", Path(__file__).parents[3] / "shared/data")) / "part97"
+FILES = [(DATA / part97.DOCUMENT, part97.DOCUMENT)]
 DEPTH = 40
 # As many questions as one likes by PINCITE_TEST_QUESTIONS.
 QUESTIONS = int(os.environ.get("PINCITE_TEST_QUESTIONS", "12"))
@@ -35,24 +36,40 @@ def server(request: pytest.FixtureRequest) -> str:
     return f"{started.url.rpartition('/')[0]}/{name}"
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the data of Part 97 is not here")
-def test_every_hit_is_the_same_as_in_a_folder(server: str) -> None:
+def pipelines() -> list[Settings]:
     settings = replace(Settings(), ingest=replace(Settings().ingest, split_depth=1))
-    pipelines = [
-        merged(settings, {"search": {"pipeline": name}}, origin="test")
-        for name in ("lexical", "hybrid", "hybrid+graph")
-    ]
-    files = [(DATA / part97.DOCUMENT, part97.DOCUMENT)]
+    names = ("lexical", "hybrid", "hybrid+graph")
+    return [merged(settings, {"search": {"pipeline": name}}, origin="test") for name in names]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not DATA.is_dir():
+        pytest.skip("the data of Part 97 is not here")
+    made = tmp_path_factory.mktemp("part97") / "index"
+    indexes.make_index(FILES, made, pipelines())
+    return made
+
+
+def test_every_hit_is_the_same_as_in_a_folder(folder: Path, server: str) -> None:
     asked = part97.read_questions(DATA / "questions_dev.jsonl")[:QUESTIONS]
-    with opened(files, pipelines) as here, asked_in(server), opened(files, pipelines) as there:
-        assert asked
-        for question in asked:
-            for one, other in zip(here, there, strict=True):
+    chosen = pipelines()
+    here = indexes._opened(folder, chosen[0], FILES)
+    with indexes.asked_in(server):
+        there = indexes._opened(folder, chosen[0], FILES)
+    with here.snapshot as mine, there.snapshot as theirs:
+        assert type(mine) is not type(theirs)
+        for settings in chosen:
+            one, other = Index(here, settings), Index(there, settings)
+            for question in asked:
                 found = one.search_ranking(question.text, DEPTH).hits
                 assert found and found == other.search_ranking(question.text, DEPTH).hits
                 assert part97._scored(one, question) == part97._scored(other, question)
 
 
 def test_an_experiment_names_its_own_indexes() -> None:
-    with pytest.raises(ConfigError, match="names its indexes"), asked_in("postgresql://host/db#x"):
+    with (
+        pytest.raises(ConfigError, match="names its indexes"),
+        indexes.asked_in("postgresql://host/db#x"),
+    ):
         raise AssertionError("not reached")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,9 @@ from uuid import uuid4
 
 import pytest
 from tests.servers.postgres import Postgres
+from typer.testing import CliRunner
 
+from pincite.cli.main import app
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
 from pincite.core.locations import beside, shown
 from pincite.core.settings import Settings, load_settings
@@ -28,11 +31,19 @@ def with_password(postgres: Postgres, schema: str) -> str:
 
 
 def test_an_option_beats_the_environment_and_that_the_file(
-    tmp_path: Path, pincite: Callable[..., Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("PINCITE_INDEX", "PINCITE_STORE__URL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def told(*options: str, **environment: str) -> dict[str, Any]:
+        found = CliRunner().invoke(app, ["doctor", "--json", *options], env=environment)
+        value: dict[str, Any] = json.loads(found.stdout)
+        return value
+
     def used(*options: str, **environment: str) -> str:
-        told = pincite("doctor", "--json", *options, cwd=tmp_path, **environment)
-        return str(told.json["facts"]["index"])
+        return str(told(*options, **environment)["facts"]["index"])
 
     assert used() == "pincite-index"
     (tmp_path / "pincite.toml").write_text('[store]\nurl = "of-file"\n')
@@ -45,8 +56,7 @@ def test_an_option_beats_the_environment_and_that_the_file(
     assert used("--set", "store.url=of-set", **both) == "of-set"
     assert used("--set", "store.url=of-set", "--index", "of-option", **both) == "of-option"
     (tmp_path / "pincite.toml").write_text("[store]\nurl = 5\n")
-    told = pincite("list", "--json", cwd=tmp_path)
-    assert told.code == 2 and "store.url must be str" in told.json["error"]["message"]
+    assert "store.url must be str" in told()["error"]["message"]
 
 
 def test_commands_without_settings_use_the_store_of_the_file(
