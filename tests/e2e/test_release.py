@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from scripts.release import build
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # installs packages
 ROOT = Path(__file__).parents[2]
 # Fails whatever asks for another machine, in this process and in those that it starts.
 GUARD = """
