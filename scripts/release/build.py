@@ -22,6 +22,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from packaging.metadata import Metadata
 from scripts.release import lock, sbom
@@ -84,10 +85,16 @@ def epoch() -> str:
     return done.stdout.strip()
 
 
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive of ours, with the filter for strangers' ones where Python has it."""
+    options: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, **options)
+
+
 def rebuilt(sdist: Path, out: Path) -> Path:
     """Return the wheel made from an unpacked source archive."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(out, filter="data")
+    unpack(sdist, out)
     (tree,) = (each for each in out.iterdir() if each.is_dir())
     return build(tree, out, "wheel")
 

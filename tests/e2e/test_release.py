@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,8 +184,7 @@ def test_shells_complete(release: Release, shell: str) -> None:
 
 def test_tests_of_the_source_archive_run(release: Release, tmp_path: Path) -> None:
     """A few of them, against the wheel; `make test-wheel` runs all that are fast."""
-    with tarfile.open(release.sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    build.unpack(release.sdist, tmp_path)
     (tree,) = tmp_path.iterdir()
     shutil.rmtree(tree / "src")
     (site,) = release.environment.glob("lib/python*/site-packages")

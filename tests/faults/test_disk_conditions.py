@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from threading import Thread
 import fault_workload as workload
 import freeze_index
 import pytest
+from scripts.release.build import unpack
 
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex
@@ -167,8 +167,7 @@ def test_clocks_that_jump_change_nothing(
 def frozen(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """An index that an earlier version wrote."""
     archive = FROZEN / f"format-{request.param}.tar.xz"
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path / "index", filter="data")
+    unpack(archive, tmp_path / "index")
     return tmp_path / "index"
 
 

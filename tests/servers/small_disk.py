@@ -12,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from tests.servers.postgres import Postgres
@@ -79,8 +80,9 @@ class SmallFiles:
     def _limit(self, server: Postgres, largest: int) -> None:
         def limit() -> None:
             for process in server.processes():
-                _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
-                resource.prlimit(process, resource.RLIMIT_FSIZE, (largest, most))
+                with suppress(ProcessLookupError):  # it has just ended
+                    _, most = resource.prlimit(process, resource.RLIMIT_FSIZE)
+                    resource.prlimit(process, resource.RLIMIT_FSIZE, (largest, most))
 
         # In a child that is the server's user: who is root may not have the right to do this.
         subprocess.run(["true"], check=True, preexec_fn=limit, **server.user)

@@ -73,7 +73,7 @@ def test_more_replicas_than_nodes_are_told(milvus: Milvus) -> None:
         ("milvus://127.0.0.1:1/db?shard=2", "'shard' means nothing"),
         ("milvus://127.0.0.1:1/db?shards=many", "is no number from 1 to 16"),
         ("milvus://127.0.0.1:1/db?tls=maybe#laws", "neither true nor false"),
-        ("milvus://127.0.0.1:port/db", "Port could not be cast"),
+        ("milvus://127.0.0.1:port/db", "no host and port"),
         ("milvus:///db", "no host"),
     ],
 )

@@ -64,7 +64,7 @@ def beside(location: str | Path, folder: str = "") -> Path:
     It is the index's own. An index in a server has one of its name in ``folder``.
 
     >>> beside("laws"), beside("postgresql://ann:secret@db:5432/laws#acts")
-    (PosixPath('laws'), PosixPath('pincite-files/db-5432-laws-acts-6b6ae6'))
+    (PosixPath('laws'), PosixPath('pincite-files/db-5432-laws-acts-7b40dc'))
     """
     if not is_server(location):
         return Path(location)
