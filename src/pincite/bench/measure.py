@@ -36,6 +36,8 @@ OURS = {
     "pairs": ["pincite CrossEncoder"],
 }
 JOBS = tuple(OURS)
+# Reading pairs takes a second a question: once has to do.
+ONCE = ("re-ranked", "pairs")
 
 
 class Engine:
@@ -117,6 +119,7 @@ def job_lines(
             if its_job == job:
                 say(f"{task.name}, {job}: starting {name}")
                 engines.append(Engine(name, str(python), PEERS[peer].script, folder))
+    rounds = 1 if job in ONCE else rounds
     for turn in range(rounds):
         say(f"{task.name}, {job}: round {turn + 1} of {rounds}")
         for engine in engines:
