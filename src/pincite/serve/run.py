@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # What the parent tells its workers.
 VARIABLE = "PINCITE_SERVE_PLAN"
 BACKLOG = 2048
+# A worker that does not answer its parent for so long is replaced. On a busy machine it takes some
+# seconds to load its modules, and five, as uvicorn has it, would begin anew again and again.
+WORKER_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,13 @@ def run(
         shared = replace(options, sessions=Path(scratch) / "sessions.sqlite")
         os.environ[VARIABLE] = _plan(places, settings, shared)
         factory = "pincite.serve.run:planned_app"
-        uvicorn.run(factory, factory=True, workers=options.workers, **common)
+        uvicorn.run(
+            factory,
+            factory=True,
+            workers=options.workers,
+            timeout_worker_healthcheck=WORKER_SECONDS,
+            **common,
+        )
 
 
 def _plan(places: Mapping[str, str], settings: Settings, options: Options) -> str:
