@@ -21,7 +21,7 @@ from scripts.release.build import unpack
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex
 from pincite.repair import repair_index
-from pincite.store.manifest import FORMAT, current, damage
+from pincite.store.manifest import FORMAT, current, damage, point_to
 from pincite.store.snapshot import Snapshot
 from pincite.update import ingest_files
 
@@ -199,9 +199,11 @@ def test_an_index_of_an_earlier_version_is_repaired(frozen: Path) -> None:
 
 
 def test_formats_that_are_too_old_or_too_new_are_told(frozen: Path) -> None:
-    file = frozen / "generations" / f"{current(frozen).generation:06d}.json"
+    newest = current(frozen).generation
+    file = frozen / "generations" / f"{newest:06d}.json"
     for number in (1, FORMAT + 1):
         file.write_text(json.dumps({**json.loads(file.read_text()), "format": number}))
+        point_to(frozen, newest)
         with pytest.raises(StaleIndex, match=f"format {number}") as told:
             Snapshot.open(frozen)
         assert "--rebuild" in told.value.hint

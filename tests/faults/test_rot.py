@@ -117,6 +117,17 @@ def test_a_pointer_that_leads_nowhere(index: Path, words: str | None) -> None:
     assert workload.content(index) == before
 
 
+def test_a_flipped_format_is_damage_and_not_another_format(index: Path) -> None:
+    file = max((index / "generations").iterdir())
+    before = workload.content(index)
+    file.write_bytes(file.read_bytes().replace(b'"format": 3', b'"format": 7'))
+    with pytest.raises(StoreError, match="do not match") as told:
+        Snapshot.open(index)
+    assert not isinstance(told.value, StaleIndex)
+    assert repair_index(index).fell_back_to == 1
+    assert workload.content(index).texts == before.texts
+
+
 def test_a_lost_pointer_does_not_cost_the_index(index: Path) -> None:
     """A writer used to begin an index anew, and swept the old one away."""
     (index / "CURRENT").unlink()

@@ -96,10 +96,9 @@ def current(folder: Path) -> Manifest:
     except OSError as error:
         message = f"{file}, which {folder}/CURRENT names, cannot be read: {error.strerror}"
         raise StoreError(message, hint=_DOCTOR) from error
-    manifest = manifest_of(data, origin=str(file))
     if hashlib.sha256(data).hexdigest() != sha256:
         raise StoreError(f"{folder}/CURRENT and {file} do not match", hint=_DOCTOR)
-    return manifest
+    return manifest_of(data, origin=str(file))
 
 
 def pointer(folder: Path) -> tuple[int, str]:
