@@ -6,13 +6,14 @@ DEMO    = demo-index
 # The python of an environment with bench/peers.txt, for `make bench PEERS=peers/bin/python`.
 PEERS  ?=
 
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test check format bench fuzz docs clean
 
 help:
 	@echo "make demo    set up, ingest the samples, search them, ask"
 	@echo "make test    set up, run all tests"
 	@echo "make check   format, lint, types, fast tests"
 	@echo "make bench   speed and quality beside other search engines"
+	@echo "make fuzz    ten minutes of hostile input for every parser"
 	@echo "make docs    write the generated parts of the documentation again"
 
 $(VENV)/installed: pyproject.toml
@@ -36,6 +37,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
 	$(BIN)/pytest -n auto --dist loadscope -m "not alone"
 	$(BIN)/pytest -m alone tests
@@ -53,6 +55,11 @@ format: $(VENV)/installed-dev
 bench: $(VENV)/installed-bench
 	$(BIN)/python bench/lexical.py
 	$(BIN)/python bench/search.py --real 0 --chunks 1000 --growth 10000 $(if $(PEERS),--peers-python $(PEERS))
+
+# Coverage-guided if atheris is installed there, a few hundred inputs a target if not.
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python fuzz/run.py --seconds 600
+	$(BIN)/python fuzz/hostile.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
