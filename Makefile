@@ -9,13 +9,14 @@ AUDIT  ?=
 PEER   ?= rank_bm25 bm25s tantivy
 CORPUS ?= part97,scifact,ohr-bench
 
-.PHONY: help demo test check format bench docs site release test-wheel security lock clean
+.PHONY: help demo test check format bench fuzz docs site release test-wheel security lock clean
 
 help:
 	@echo "make demo    set up, ingest the samples, search them, ask"
 	@echo "make test    set up, run all tests"
 	@echo "make check   format, lint, types, fast tests"
 	@echo "make bench   speed and quality beside other engines (PEER=all for all of them)"
+	@echo "make fuzz    ten minutes of hostile input for every parser"
 	@echo "make docs    write the generated parts of the documentation again"
 	@echo "make site    the documentation as a site of plain files, in site/"
 	@echo "make release wheel, source archive and bill of materials, checked, in dist/"
@@ -40,6 +41,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
 	$(BIN)/pytest -n auto --dist loadscope -m "not alone"
 	$(BIN)/pytest -m alone tests
@@ -58,6 +60,11 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python bench/peers.py --corpus $(CORPUS) $(foreach each,$(PEER),--peer $(each)) \
 	    --save bench.jsonl --html bench.html
 	$(BIN)/python bench/growth.py --sizes 1000,10000,100000
+
+# Coverage-guided if atheris is installed there, a few hundred inputs a target if not.
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python fuzz/run.py --seconds 600
+	$(BIN)/python fuzz/hostile.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py

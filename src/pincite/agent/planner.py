@@ -32,8 +32,8 @@ RANK_BONUS, NAMED_BONUS, CAPTION_BONUS = 1.0, 1.0, 1.0
 LEAST_SCORE = 2.5
 MOST_CELLS = 4  # a look-up that gives more was no look-up
 _MULTIPLIED = re.compile(r"\bmultipl|\btimes\b|\bproduct of\b", re.IGNORECASE)
-_SHARE_OF = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent|per cent)\s+of\b", re.IGNORECASE)
-_ADDED = re.compile(r"(\d+(?:\.\d+)?\s?\S{1,4}) shall be added to\b.*\bbefore\b", re.DOTALL)
+_SHARE_OF = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s{0,8}(?:%|percent|per cent)\s+of\b", re.IGNORECASE)
+_ADDED = re.compile(r"(?<!\d)(\d+(?:\.\d+)?\s?\S{1,4}) shall be added to\b.*\bbefore\b", re.DOTALL)
 _TABLE_NAME = re.compile(r"\btable\s+\S", re.IGNORECASE)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 

@@ -17,7 +17,7 @@ _ITEM = re.compile(r"\s*(?:[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s|\*\*[^*\n]{1
 _RUN_IN = re.compile(
     r"(?:(?:\(\w{1,5}\)|\d[\d.]{0,8})\s[^.!?:;]{1,60}\.|\*\*[^*]{1,60}\*\*\.?|_[^_]{1,60}_\.?)$"
 )
-_RULER = re.compile(r"\s*\|?[\s:|-]*-{2,}[\s:|-]*$")
+_RULER = re.compile(r"[\s:|-]*$")  # with two dashes in it
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$")
 _QUOTES = re.compile(r"[\"“”«»]")
 LONGEST_QUOTE = 400  # a quotation that does not end by then was none
@@ -86,7 +86,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, UnitKind]]:
 
 def _line_kind(line: str, in_table: bool) -> Literal[UnitKind, "ruler"]:
     if line.lstrip().startswith("|"):
-        if _RULER.match(line):
+        if "--" in line and _RULER.match(line):
             return "ruler"
         return "row" if in_table else "header"
     return "heading" if _HEADING.match(line) else "sentence"

@@ -25,7 +25,6 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
-_LAST_WORD = re.compile(r"\S{1,4000}\Z")
 _PIECE = re.compile(r"\s*\S+")
 _END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
 MOST_CITED = 20
@@ -68,7 +67,7 @@ class SentenceReader:
                 if held and held.start() < whole:
                     # Back to the beginning of the word: it must not be cut by how it arrives. That
                     # may be inside other brackets.
-                    whole = len(_LAST_WORD.sub("", self._waiting[: held.start()]).rstrip())
+                    whole = _word_start(self._waiting[: held.start()])
                 elif end == whole:
                     break
                 end = whole
@@ -94,7 +93,8 @@ class SentenceReader:
         yield from self._words(ready[at:])
 
     def _words(self, text: str) -> Iterator[str | Ended]:
-        for match in _PIECE.finditer(text):
+        # Spaces at the end are no word, and looking for one from each of them takes long.
+        for match in _PIECE.finditer(text.rstrip()):
             word = match.group()
             # Punctuation behind a marker still belongs to the sentence.
             is_next = self._is_ended and word[0].isspace() and any(map(str.isalnum, word))
@@ -114,6 +114,13 @@ class SentenceReader:
         elif self._cited:
             yield Ended("", tuple(dict.fromkeys(self._cited)))
         self._sentence, self._cited, self._is_ended = "", [], False
+
+
+def _word_start(text: str) -> int:
+    """Return where the word that a text ends with begins, with the space before it."""
+    if text and not text[-1].isspace():
+        text = text[: -len(text.split()[-1])]
+    return len(text.rstrip())
 
 
 def cited_numbers(inside: str) -> list[int]:

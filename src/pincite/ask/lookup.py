@@ -32,7 +32,7 @@ _WORD = re.compile(r"[\w²³°%.-]+")
 # A number with its unit, and words without any.
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?")
 _NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
-_LAST_WORD = re.compile(r"([^\W\d_]+)\s*$")
+_LAST_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\s*$")
 _PIPE = re.compile(r"(?<!\\)\|")
 MOST_CELLS = 3
 DEFINING_CHARS = 60  # in which a unit that defines a term says so, beyond the term

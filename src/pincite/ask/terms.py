@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 _ASKS_MEANING = re.compile(
-    r"(?:what does|what do)\s+(?:an?\s+|the\s+)?[\"“]?(.{1,60}?)[\"”]?\s+mean\??"
-    r"|what (?:is|are) (?:meant by\s+)?(?:an?\s+)?(?!the\b|my\b)[\"“]?([\w’' -]{1,40}?)[\"”]?\?"
-    r"|(?:define|definition of|meaning of)\s+[\"“]?(.{1,60}?)[\"”]?\??",
+    r"(?:what does|what do) (?:an? |the )?[\"“]?(.{1,60}?)[\"”]? mean\??"
+    r"|what (?:is|are) (?:meant by )?(?:an? )?(?!the\b|my\b)[\"“]?([\w’' -]{1,40}?)[\"”]?\?"
+    r"|(?:define|definition of|meaning of) [\"“]?(.{1,60}?)[\"”]?\??",
     re.IGNORECASE,
 )
 _SAYS = re.compile(r"[\"”*_]{0,3}(?:\s\([^)]{1,20}\)[*_]{0,2})?\s?(?:(?:is|are|means?)\b|:|—|–)")
@@ -19,7 +19,7 @@ def asked_term(question: str) -> str:
     >>> asked_term("What does drag mean?"), asked_term("What is the range of it?")
     ('drag', '')
     """
-    match = _ASKS_MEANING.fullmatch(question.strip())
+    match = _ASKS_MEANING.fullmatch(" ".join(question.split()))
     return next((group for group in match.groups() if group), "").strip() if match else ""
 
 

@@ -23,7 +23,7 @@ FEW_WORDS = 8
 # Pairs of siblings that are compared; in longer lists only equal words are found again.
 MAX_PAIRS = 40_000
 _WORD = re.compile(r"\w+")
-_LABEL = re.compile(r"[#>|*_\s]*(?:\([0-9A-Za-z]{1,6}\)|§?\s*\d[\w.-]*[.)]?(?=\s))[*_\s]*")
+_LABEL = re.compile(r"[#>|*_\s]*(?:\([0-9A-Za-z]{1,6}\)|§?\s{0,4}\d[\w.-]*[.)]?(?=\s))[*_\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,14 @@ def places_of(text: str, chunks: Sequence[Chunk]) -> dict[str, Place]:
             places[chunk.locator] = Place(first.chunk, whole, first.parent, first.bag)
             continue
         above = by_id.get(chunk.parent or "")
-        bag = Counter(_WORD.findall(_LABEL.sub("", chunk.text, count=1).casefold()))
+        bag = Counter(_WORD.findall(_without_label(chunk.text).casefold()))
         places[chunk.locator] = Place(chunk, words, above.locator if above else "", bag)
     return places
+
+
+def _without_label(text: str) -> str:
+    label = _LABEL.match(text)
+    return text[label.end() :] if label else text
 
 
 def overlap(first: Counter[str], second: Counter[str]) -> float:

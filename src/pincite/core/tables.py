@@ -13,7 +13,7 @@ _CELL_SPLIT = re.compile(r"(?<!\\)\|")
 # Nothing but dashes and their signs: a row may begin with "--" where it has nothing to say.
 _RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
-_MARK = re.compile(r"\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
+_MARK = re.compile(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
 _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
 _WORD = re.compile(r"[\w²³°%]+")
 

@@ -56,11 +56,21 @@ def folder_facts(folder: Path) -> FolderFacts:
     return FolderFacts(
         revision=_revision(folder),
         is_onnx=is_onnx,
-        max_tokens=min(int(limit), MOST_TOKENS) if isinstance(limit, int | float) else 0,
+        max_tokens=_tokens(limit),
         pooling=_pooling(_json(folder / "1_Pooling" / "config.json")),
         query_prefix=str(prompts.get("query", "")),
         text_prefix=str(prompts.get("document", prompts.get("passage", ""))),
     )
+
+
+def _tokens(limit: Any) -> int:
+    """Return a limit as a whole number within reason; 0 for what is none.
+
+    >>> _tokens(256), _tokens(1e30), _tokens(float("nan")), _tokens(-5), _tokens("many")
+    (256, 32768, 0, 0, 0)
+    """
+    is_limit = isinstance(limit, int | float) and limit > 0
+    return int(min(limit, MOST_TOKENS)) if is_limit else 0
 
 
 def _refuse_code(folder: Path) -> None:

@@ -34,6 +34,7 @@ def open_session(source: bytes | str, broken: Broken) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # its warnings repeat names that the model chose
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors have no common base

@@ -60,7 +60,7 @@ def read_questions(file: Path) -> list[Question]:
         return [
             Question(
                 id=f"{item['pool']}/{item['id']}",
-                text=item["question"],
+                text=_text(item["question"]),
                 sections=tuple(locator_key(name) for name in item["gold_sections"]),
                 clauses=cited_clauses(item["cited"]),
             )
@@ -71,6 +71,12 @@ def read_questions(file: Path) -> list[Question]:
             f"{file} is not a question file of Part 97: {error!r}",
             hint="it has one JSON object a line with pool, id, question, cited, gold_sections",
         ) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"question is {value!r:.40}")
+    return value
 
 
 def cited_clauses(cited: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -41,6 +42,9 @@ READERS = {
 }
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
     """Return the reader for a file of this name; SourceError if there is none."""
     module = READERS.get(Path(name).suffix.lower())
@@ -55,7 +59,7 @@ def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
 
 def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "") -> Loaded:
     """Return the document in the bytes with all its chunks."""
-    parsed = reader_of(doc_id)(data, doc_id)
+    parsed = _whole(reader_of(doc_id)(data, doc_id), doc_id)
     document = Document(
         id=doc_id,
         text=parsed.text,
@@ -81,6 +85,16 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
     )
 
 
+def _whole(parsed: Parsed, doc_id: str) -> Parsed:
+    """Return what was read if it can be written again: half of a character cannot."""
+    if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
+        raise SourceError(
+            f"{doc_id} has half of a character, U+{ord(half.group()):04X}, at {half.start():,}",
+            hint="whatever wrote it cut a character in two: write it again",
+        )
+    return parsed
+
+
 def _enriched(
     document: Document, chunks: Sequence[Chunk], settings: IngestSettings
 ) -> tuple[tuple[Link, ...], dict[str, Facts]]:
@@ -98,14 +112,18 @@ def read_bytes(file: Path, *, max_mb: float) -> bytes:
     """Return the file's bytes if it can be read and is of a sensible size."""
     try:
         # What is looked at is what is read; and opening a pipe must not wait for its other end.
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            facts = os.fstat(stream.fileno())
+        opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(opened)
             if not stat.S_ISREG(facts.st_mode):
                 raise SourceError(f"{file} is not a file", hint="name files, or folders of files")
             _check_size(file, facts.st_size, max_mb)
-            data = stream.read(int(max_mb * 1e6) + 1)
+            with os.fdopen(opened, "rb", closefd=False) as stream:
+                data = stream.read(int(max_mb * 1e6) + 1)
             _check_size(file, len(data), max_mb)  # it may have grown
             return data
+        finally:
+            os.close(opened)
     except OSError as error:
         raise SourceError(
             f"{file} cannot be read: {error.strerror}", hint="check the path and its permissions"

@@ -16,6 +16,9 @@ from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100
 MOST_WORDS_OF_A_NAME = 2
+# A question names a few places. Whoever writes hundreds must not keep the index busy with them.
+MOST_PLACES = 20
+MOST_LEVELS = 40
 
 
 def is_bare_name(text: str) -> bool:
@@ -75,7 +78,7 @@ class PlaceFirst:
 
     def places(self, text: str) -> Iterator[Chunk]:
         """Yield the chunks that the text names, in the order in which it names them."""
-        named = mentions(text)
+        named = _named_places(text)
         # Questions are longer than names: spare them the look-up as a whole.
         names = self._names(text) if len(text) <= MAX_NAME_CHARS else []
         if not named and not names:
@@ -116,6 +119,11 @@ class PlaceFirst:
         return sorted(self.snapshot.found_by([key]), key=order)
 
 
+def _named_places(text: str) -> list[Mention]:
+    """Return the first places that a text names, each once."""
+    return list(dict.fromkeys(mentions(text)))[:MOST_PLACES]
+
+
 def missing_places(
     text: str, filters: RowFilter, allowed: Filters = NOTHING
 ) -> list[tuple[str, str]]:
@@ -125,9 +133,9 @@ def missing_places(
     """
     snapshot = filters.snapshot
     found = []
-    for mention in mentions(text):
+    for mention in _named_places(text):
         parts = [mention.first]
-        while parts[-1].endswith(")"):
+        while parts[-1].endswith(")") and len(parts) < MOST_LEVELS:
             parts.append(parts[-1][: parts[-1].rindex("(")])
         known = snapshot.known_keys(parts)
         if allowed != NOTHING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 ALIGNMENT = 64
 LISTING, ARRAYS = "segment.json", "arrays.bin"
 FOOTER_SIZE = 8  # bytes that say how long the layout before them is
+_PLAIN = re.compile(r"[<|=]?(?:[biuf][1248]|\|?b1|S\d{1,4})")
 
 
 def write_folder(
@@ -94,9 +96,11 @@ def read_arrays(home: Path) -> dict[str, Array]:
         whole = np.memmap(file, dtype=np.uint8, mode="r").view(np.ndarray)
     arrays = {}
     for name, where in layout.items():
-        dtype = np.dtype(str(where["dtype"]))
-        if dtype.kind not in "biufS" or where["offset"] < 0 or min(where["shape"], default=0) < 0:
+        # Numpy reads words as a kind with a parser of its own: it sees none but plain ones.
+        is_plain = _PLAIN.fullmatch(str(where["dtype"])) is not None
+        if not is_plain or where["offset"] < 0 or min(where["shape"], default=0) < 0:
             raise ValueError(f"{name} is no array of plain values")
+        dtype = np.dtype(where["dtype"])
         size = dtype.itemsize * math.prod(where["shape"])
         raw = whole[where["offset"] : where["offset"] + size]
         arrays[name] = raw.view(dtype).reshape(where["shape"])

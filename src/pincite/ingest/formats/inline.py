@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _SPACE = re.compile(r"[^\S\n]+")
-_AROUND_BREAK = re.compile(r"[^\S\n]*\n\s*")
+_AROUND_BREAK = re.compile(r"(?<![^\S\n])[^\S\n]*\n\s*")
 _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 _UNIT = re.compile(r"(?:^|[^\w])(?:[kcdmµμn]?m|ft|in|yd|mi|s|h)$")
 _RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")

@@ -15,7 +15,7 @@ from pincite.ingest.tree import Block, BlockKind
 TITLE_CHARS = 120
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?!---)[^\r\n]*\r?\n){1,100}---[ \t]*(?:\r?\n|$)")
 _FIELD = re.compile(r"^([A-Za-zÀ-ÿ' _-]{1,40}?)[ \t]*:[ \t]*([^\r\n#]{1,80})", re.MULTILINE)
-_FIRST_HEADING = re.compile(r"^\s*#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_FIRST_HEADING = re.compile(r"^[^\S\n]*#[^\S\n]+(?![^\S\n])([^\n]+)$", re.MULTILINE)
 
 # The lines that markdown-it counts; other separators (\f, U+2028) stay inside a line.
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -76,7 +76,8 @@ def read(data: bytes, name: str) -> Parsed:
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     heading = _FIRST_HEADING.search(text, start, start + 4000)
-    title = heading.group(1) if heading else Path(name).stem
+    words = heading.group(1).rstrip().rstrip("#").rstrip() if heading else ""
+    title = words or Path(name).stem
     # Dashes below a line of words would make it a heading: front matter is no Markdown.
     blocks = [block for block in markdown_blocks(_blank(text, start)) if block.start >= start]
     fields: dict[str, str] = dict(_FIELD.findall(front.group())) if front else {}

@@ -12,7 +12,7 @@ from pincite.core.types import Chunk, by_id
 MAX_RANGE = 50
 _MIN_SECTIONS = 3  # as many bear the number of one part before others count as foreign
 _NUMBER = re.compile(r"(?P<part>\d+)(?P<rest>\.\d)?")
-_REMARK = re.compile(r"\s*\[[^\[\]]*\]$")  # "Prone [Condition]" is cited as "Prone"
+_REMARK = re.compile(r"(?<!\s)\s*\[[^\[\]]*\]$")  # "Prone [Condition]" is cited as "Prone"
 _CALLED = re.compile(r"(?P<word>[a-z]+) [\w.-]+")  # "part 97", "article 250"
 _ALTERNATE = re.compile(r" Alternate [IVX]+$")
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")

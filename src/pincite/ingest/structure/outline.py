@@ -11,7 +11,7 @@ from pincite.ingest.structure.captions import is_table_caption
 from pincite.ingest.structure.numbering import HeadingLabel, heading_label, plain_words
 from pincite.ingest.tree import Block
 
-_UNDERLINE = re.compile(r"[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
+_UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)

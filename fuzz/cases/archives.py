@@ -1,0 +1,135 @@
+"""DOCX files, which are archives: bombs, lies, names that lead out, and XML in them."""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+
+from fuzz.cases.reading import File
+from fuzz.hostile import Case
+from fuzz.targets.documents import W
+
+BODY = f"<w:document {W}><w:body><w:p><w:r><w:t>Words.</w:t></w:r></w:p></w:body></w:document>"
+MAIN = "word/document.xml"
+KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SECRET = "root:"  # how the file begins that these want to read
+
+
+def zipped(*members: tuple[str, bytes | str], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", how) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def word(text: str = "Words.", *more: tuple[str, bytes | str]) -> bytes:
+    return zipped((MAIN, BODY.replace("Words.", text)), *more)
+
+
+def related(target: str, kind: str = "officeDocument", mode: str = "") -> bytes:
+    """Return a Word file whose main part is said to be somewhere else."""
+    external = f' TargetMode="{mode}"' if mode else ""
+    relation = f'<Relationship Id="a" Type="{KINDS}/{kind}" Target="{target}"{external}/>'
+    return zipped(("_rels/.rels", f"<Relationships>{relation}</Relationships>"), (MAIN, BODY))
+
+
+def template(target: str) -> bytes:
+    """Return a Word file with a template or picture elsewhere, as attacks by mail have them."""
+    listed = "".join(
+        f'<Relationship Id="{kind}" Type="{KINDS}/{kind}" Target="{target}" TargetMode="External"/>'
+        for kind in ("attachedTemplate", "image", "styles", "numbering", "frame", "oleObject")
+    )
+    relations = f"<Relationships>{listed}</Relationships>"
+    return word("Words.", ("word/_rels/document.xml.rels", relations))
+
+
+def claimed(size: int) -> bytes:
+    """Return an archive whose directory lies about how large its member is."""
+    data = bytearray(word())
+    at = data.rindex(b"PK\x01\x02")
+    struct.pack_into("<I", data, at + 24, size)
+    return bytes(data)
+
+
+def overlapping() -> bytes:
+    """Return an archive with a hundred members that are the same bytes of one."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MAIN, " " * 1_000_000)
+        info = archive.getinfo(MAIN)
+        for number in range(100):
+            other = zipfile.ZipInfo(f"word/{number}.xml")
+            for name in ("compress_type", "CRC", "compress_size", "file_size", "header_offset"):
+                setattr(other, name, getattr(info, name))
+            archive.filelist.append(other)
+            archive.NameToInfo[other.filename] = other
+    return stream.getvalue()
+
+
+def link() -> bytes:
+    """Return an archive whose main part is a symbolic link."""
+    info = zipfile.ZipInfo(MAIN)
+    info.create_system = 3
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    return stream.getvalue()
+
+
+def inner(how: int) -> bytes:
+    return zipped((MAIN, BODY.replace("Words.", "a" * 5_000_000)), how=how)
+
+
+def entity(declared: str, used: str) -> str:
+    return f"<!DOCTYPE x [{declared}]><w:document {W}>{used}</w:document>"
+
+
+LAUGHS = "".join(
+    f'<!ENTITY a{n} "{f"&a{n - 1};" * 10 if n else "ha"}">' for n in range(10)
+)  # fmt: skip
+XXE = '<!ENTITY x SYSTEM "file:///etc/passwd">'
+DEEP = f"<w:document {W}>{'<w:sdt>' * 5000}{'</w:sdt>' * 5000}</w:document>"
+CELLS = "<w:tc><w:tcPr><w:gridSpan w:val='30000'/></w:tcPr><w:p/></w:tc>"
+_CASES: dict[str, Callable[[], bytes] | bytes] = {
+    "a bomb: 5 MB from a few bytes": lambda: inner(zipfile.ZIP_DEFLATED),
+    "the same by bzip2": lambda: inner(zipfile.ZIP_BZIP2),
+    "the same by lzma": lambda: inner(zipfile.ZIP_LZMA),
+    "members that overlap": overlapping,
+    "10,001 members": lambda: word("x", *((f"{n}", "") for n in range(10_001))),
+    "a directory that says 4 GB": lambda: claimed(2**32 - 2),
+    "a directory that says 5 bytes": lambda: claimed(5),
+    "an archive in an archive in an archive": lambda: zipped((MAIN, zipped(("a", zipped(("b", "c")))))),
+    "a main part that is a link": link,
+    "names that lead out": lambda: word("x", ("../../../../tmp/x", "x"), ("/etc/x", "x"), ("C:\\x", "x")),
+    "the same name twice": lambda: word("x", ("word/styles.xml", "<a/>"), ("word/styles.xml/", "<b/>")),
+    "a name with a zero": lambda: word("x", ("word/a\0b.xml", "x")),
+    "a main part outside": lambda: related("../../../../../../etc/passwd"),
+    "a main part by address": lambda: related("file:///etc/passwd", mode="External"),
+    "a main part in the net": lambda: related("http://127.0.0.1:9/x", mode="External"),
+    "a template in the net": lambda: template("http://127.0.0.1:9/x.dotm"),
+    "a template on a share": lambda: template("\\\\127.0.0.1\\share\\x.dotm"),
+    "parts that refer to themselves": lambda: word(
+        "x", ("word/_rels/document.xml.rels", f"<Relationships><Relationship Id='a' Type='{KINDS}/styles'"
+              " Target='document.xml'/></Relationships>")),
+    "a billion laughs": lambda: zipped((MAIN, entity(LAUGHS, "&a9;"))),
+    "a file of the machine as entity": lambda: zipped((MAIN, entity(XXE, "&x;"))),
+    "elements 5,000 deep": lambda: zipped((MAIN, DEEP)),
+    "a cell over 30,000 columns": lambda: zipped(
+        (MAIN, f"<w:document {W}><w:body><w:tbl><w:tr>{CELLS * 50}</w:tr></w:tbl></w:body></w:document>")),
+    "numbers of lists beyond measure": lambda: word("x", ("word/numbering.xml",
+        f"<w:numbering {W}><w:abstractNum w:abstractNumId='9'><w:lvl w:ilvl='999999999999'>"
+        "<w:start w:val='-99999999999999'/></w:lvl></w:abstractNum></w:numbering>")),
+    "text of control characters": lambda: word("a&#9;b&#x85;c\u202e\u200b"),
+    "no archive": b"PK\x03\x04nonsense",
+    "an old Word file": b"\xd0\xcf\x11\xe0" + bytes(600),
+    "empty": b"",
+    "an archive of another program": lambda: zipped(("xl/workbook.xml", "<a/>")),
+}  # fmt: skip
+CASES = [
+    Case("DOCX and ZIP", name, File("x.docx", make, never=SECRET)) for name, make in _CASES.items()
+]
