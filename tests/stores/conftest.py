@@ -1,4 +1,7 @@
-"""One server of each kind for all tests here, started when the first one needs it."""
+"""One server of each kind for all tests here, started when the first one needs it.
+
+Milvus and Chroma work even when nobody asks: they are stopped when other tests follow.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
             client.drop_database(name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def milvus() -> Iterator[Milvus]:
     pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
     pytest.importorskip("milvus", reason="no Milvus is installed")
@@ -63,7 +66,7 @@ def milvus() -> Iterator[Milvus]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def new_milvus(milvus: Milvus) -> Callable[[], str]:
     """Lend what names a new index in Milvus.
 
@@ -89,7 +92,7 @@ def new_milvus(milvus: Milvus) -> Callable[[], str]:
     return made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chroma() -> Iterator[Chroma]:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
@@ -97,7 +100,7 @@ def chroma() -> Iterator[Chroma]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def new_chroma(chroma: Chroma) -> Callable[[], str]:
     """Lend what names a new index in Chroma."""
     return lambda: f"{chroma.url}/t{uuid4().hex[:12]}"
