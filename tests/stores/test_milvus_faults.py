@@ -9,6 +9,8 @@ import pytest
 from tests.servers.milvus import Milvus
 from tests.stores.silent import VectorFaults
 
+from pincite.core.settings import Settings, StoreSettings
+
 pytestmark = pytest.mark.slow
 
 
@@ -24,6 +26,11 @@ def faulty_milvus() -> Iterator[Milvus]:
 @pytest.mark.usefixtures("short_lease")
 class TestMilvusFaults(VectorFaults):
     kills = 1  # it takes its time to come back
+    no_hang = 45.0
+
+    def settings(self) -> Settings:
+        """Give it time: on a busy machine it needs more than two seconds for an answer."""
+        return Settings(store=StoreSettings(timeout_seconds=8.0))
 
     @pytest.fixture(autouse=True)
     def _where(self, faulty_milvus: Milvus) -> None:
