@@ -17,10 +17,13 @@ from pincite.answer.stream import Ended, SentenceReader
 from pincite.core.errors import ConfigError, PinciteError, SourceError, StoreError
 from pincite.core.settings import IngestSettings, Settings, load_settings, merged
 from pincite.core.traversal import query_pattern
+from pincite.evaluate.part97 import read_questions
 from pincite.exam.questions import read_exam
 from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
+from pincite.retrieve.place import PlaceFirst
+from pincite.store.array_files import read_arrays
 from pincite.store.manifest import manifest_of
 
 DEEP = 100_000
@@ -107,6 +110,49 @@ def test_events_that_are_none_are_unreadable(told: str) -> None:
     streams = pytest.importorskip("pincite.client.streams")
     with pytest.raises(PinciteError, match="not understood"):
         list(streams.EventReader().feed(f"event: error\ndata: {told}\n\n".encode()))
+
+
+@pytest.mark.parametrize("span", ["[7, 3]", "[-1, 3]", "[1e999, 3]", "[1]", "[true, 2]", '"ab"'])
+def test_places_of_events_that_are_none(span: str) -> None:
+    streams = pytest.importorskip("pincite.client.streams")
+    citation = (
+        '{"source": 1, "locator": "1", "page": null, "quote": "", "ok": true, "reason": "",'
+        f' "document": "d", "span": {span}, "sentence": 0}}'
+    )
+    with pytest.raises(PinciteError, match="not understood"):
+        list(streams.EventReader().feed(f"event: citation\ndata: {citation}\n\n".encode()))
+
+
+@pytest.mark.parametrize("kind", ["8)4", "|O", "O", "<U4", "V8", "i4,i4", "", "<i4\n", "M8[ns]"])
+def test_arrays_of_a_kind_that_is_none(tmp_path: Path, kind: str) -> None:
+    layout = {"x": {"dtype": kind, "shape": [1], "offset": 0}}
+    (tmp_path / "segment.json").write_text(json.dumps({"files": {}, "arrays": layout}))
+    (tmp_path / "arrays.bin").write_bytes(bytes(64))
+    with pytest.raises(ValueError, match="no array of plain values"):
+        read_arrays(tmp_path)
+
+
+@pytest.mark.parametrize("question", ["null", "true", "5", "[]"])
+def test_an_exam_question_that_is_no_text(tmp_path: Path, question: str) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text(
+        f'{{"pool": "t", "id": "1", "question": {question}, "gold_sections": [], "cited": ""}}'
+    )
+    with pytest.raises(SourceError, match="Part 97"):
+        read_questions(file)
+
+
+def test_a_question_of_many_ranges_is_looked_up_for_a_few(make_index: Any) -> None:
+    """Each range reads the chunks of a document: two hundred of them took seconds."""
+    index = make_index({"a.md": "# T\n\n" + "".join(f"## 1.{n} A\n\nWords.\n\n" for n in range(9))})
+    place = index.pipeline.retriever
+    while not isinstance(place, PlaceFirst):
+        place = place.inner
+    read = []
+    real = place.snapshot.chunks
+    place.snapshot.chunks = lambda doc_id: read.append(doc_id) or real(doc_id)
+    assert list(place.places("".join(f"1.{n % 8} through 1.{n % 7 + 1}, " for n in range(200))))
+    assert len(read) <= 20
 
 
 def test_an_empty_field_of_a_form_is_no_name() -> None:

@@ -33,7 +33,7 @@ def event_of(name: str, told: Mapping[str, Any]) -> events.Event | None:
 
 
 def _source(told: Mapping[str, Any]) -> Source:
-    parts = tuple(Span(told["document"], start, end) for start, end in told["parts"])
+    parts = tuple(_place(told["document"], *part) for part in told["parts"])
     return made(Source, told, span=_span(told), parts=parts)
 
 
@@ -50,8 +50,13 @@ def _abstention(told: Mapping[str, Any]) -> Abstention:
 
 
 def _span(told: Mapping[str, Any]) -> Span:
-    start, end = told["span"]
-    return Span(told["document"], start, end)
+    return _place(told["document"], *told["span"])
+
+
+def _place(document: str, start: int, end: int) -> Span:
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError(f"{start!r:.20} to {end!r:.20} is no place")
+    return Span(document, start, end)
 
 
 def _error(told: Mapping[str, Any]) -> events.ErrorEvent:
