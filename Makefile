@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 DEMO    = demo-index
+# One more than there are cores: many tests wait for a server or a browser.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # `make security AUDIT=--allow-unreachable` where no advisory service can be reached.
 AUDIT  ?=
 # Other engines to measure: `make bench PEER=all`, or some of them: `PEER="bm25s tantivy"`.
@@ -43,7 +45,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
-	$(BIN)/pytest -n auto --dist loadscope -m "not alone"
+	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not alone"
 	$(BIN)/pytest -m alone tests
 
 check: $(VENV)/installed-dev
