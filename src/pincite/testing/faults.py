@@ -101,19 +101,23 @@ class FaultContract:
         with Index.open(url, settings) as index:
             before = index.search(ASKED).passages
             wanted = index.search_ranking(ASKED, 10).hits
-            seen: list[bool] = []
-            done = threading.Event()
+            wrong: list[object] = []
+            asked, done = threading.Event(), threading.Event()
 
             def ask() -> None:
                 while not done.is_set():
                     try:
-                        seen.append(index.search_ranking(ASKED, 10).hits == wanted)
+                        hits = index.search_ranking(ASKED, 10).hits
+                        if hits != wanted:
+                            wrong.append(hits)
+                        asked.set()
                     except StoreError:
                         time.sleep(0.05)
 
             threads = [threading.Thread(target=ask) for _ in range(2)]
             for thread in threads:
                 thread.start()
+            assert asked.wait(self.no_hang), "no search ended before the server was killed"
             self.server.kill()
             self.fails(lambda: index.search(ALSO_ASKED))
             self.fails(lambda: open_snapshot(url, settings.store))
@@ -124,7 +128,7 @@ class FaultContract:
             done.set()
             for thread in threads:
                 thread.join(self.no_hang)
-            assert seen and all(seen)
+            assert not wrong, (wrong[0], wanted)
 
     def test_killed_while_rows_are_written(self) -> None:
         self._killed(lambda engine: self._kill_amid(engine, "chunks"))
