@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 DEMO    = demo-index
-# One more than there are cores: many tests wait for a server or a browser.
+# One more than there are cores: many tests wait for a server or a browser. Each of them, and what it
+# starts, calculates with one thread: more would get in each other's way.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # `make security AUDIT=--allow-unreachable` where no advisory service can be reached.
 AUDIT  ?=
@@ -45,7 +46,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
-	$(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not alone"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not alone"
 	$(BIN)/pytest -m alone tests
 
 check: $(VENV)/installed-dev

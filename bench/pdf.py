@@ -1,14 +1,17 @@
-"""PDF reading beside other readers: pages per CPU-second and words found, one run.
+"""PDF reading beside other readers: pages per CPU-second, words and headings found, one run.
 
     python bench/pdf.py [--data DIR] [--folder pdf/manuals] [--most-pages N]
-                        [--docling-python PATH] [--json FILE]
+                        [--python docling=PATH] [--python llama-index=PATH] [--json FILE]
 
 Each reader has its own process, which reads every document once; the processor time of that
 process and its threads counts, without the time to import. Pincite reads with tables, headings
 and boxes; pypdf gives text; pdfplumber gives text, and in a second run text and tables. Word
 recall is the share of the words of pdfium's raw text, with their number, that a reader's text has:
-running heads and hidden text, which Pincite leaves out on purpose, count as missing. A reader that
-is not installed or fails is named with the reason.
+running heads and hidden text, which Pincite leaves out on purpose, count as missing. Headings are
+the share of the bookmarks' titles that are headings (lines with `#`) in what the reader gives. A
+reader that is not installed or fails is named with the reason. docling needs models that it
+downloads; docling-parse is the part of it that takes the characters out of the pages, before any
+model: docling as a whole cannot be faster than that.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections import Counter
 from pathlib import Path
 
@@ -79,6 +83,27 @@ def text_of(path):
         return "\\n".join(texts)
 run("pdfplumber", pdfplumber.__version__, text_of)
 """,
+    "llama-index": """
+import importlib.metadata
+from pathlib import Path
+from llama_index.readers.file import PDFReader
+reader = PDFReader()
+run("llama-index", importlib.metadata.version("llama-index-readers-file"),
+    lambda path: "\\n".join(page.text for page in reader.load_data(Path(path))))
+""",
+    "docling-parse": """
+import importlib.metadata
+from docling_parse.pdf_parser import DoclingPdfParser
+parser = DoclingPdfParser()
+def text_of(path):
+    lines = []
+    document = parser.load(path)
+    for _, page in document.iterate_pages():
+        lines += (cell.text for cell in page.textline_cells)
+    document.unload()
+    return "\\n".join(lines)
+run("docling-parse", importlib.metadata.version("docling-parse"), text_of)
+""",
     "docling": """
 import importlib.metadata
 from docling.document_converter import DocumentConverter
@@ -118,6 +143,25 @@ def raw_words(path: str) -> Counter[str]:
         document.close()
 
 
+def titles_of(path: str) -> list[str]:
+    """Return the titles of a document's bookmarks, letters and digits alone."""
+    document = pypdfium2.PdfDocument(path)
+    try:
+        return [title for mark in document.get_toc() if (title := bare(mark.get_title()))]
+    finally:
+        document.close()
+
+
+def bare(text: str) -> str:
+    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+
+
+def found_titles(titles: list[str], text: str) -> int:
+    """Count the titles that are headings in a text, with or without a number in front."""
+    heads = {bare(line) for line in text.splitlines() if line.startswith("#")} - {""}
+    return sum(any(h.endswith(title) or title.endswith(h) for h in heads) for title in titles)
+
+
 def read_all(name: str, python: str, paths: list[str]) -> dict[str, object]:
     """What a reader made of the documents, or why it could not be run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -153,6 +197,8 @@ def figures(
     assert isinstance(seconds, float)
     done = sum(pages[path] for path in texts)
     right = sum((raw[path] & words_of(text)).total() for path, text in texts.items())
+    titles = {path: titles_of(path) for path in texts}
+    heads = sum(found_titles(titles[path], text) for path, text in texts.items())
     return {
         "reader": name,
         "version": found["version"],
@@ -162,6 +208,7 @@ def figures(
         "cpu_seconds": round(seconds, 2),
         "pages_per_cpu_second": round(done / seconds, 1),
         "word_recall": round(right / max(1, sum(raw[path].total() for path in texts)), 4),
+        "headings": round(heads / max(1, sum(map(len, titles.values()))), 4),
     }
 
 
@@ -172,7 +219,8 @@ def show(line: dict[str, object]) -> None:
     print(
         f"{line['reader']:20} {line['version']:10} {line['documents']:3} documents "
         f"({line['failed']} failed)  {line['pages']:5} pages  {line['cpu_seconds']:7} CPU s  "
-        f"{line['pages_per_cpu_second']:6} pages/CPU s  word recall {line['word_recall']:.3f}",
+        f"{line['pages_per_cpu_second']:6} pages/CPU s  word recall {line['word_recall']:.3f}  "
+        f"headings {line['headings']:.3f}",
         flush=True,
     )
 
@@ -183,13 +231,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(default))
     parser.add_argument("--folder", action="append", help=f"default: {', '.join(FOLDERS)}")
     parser.add_argument("--most-pages", type=int, default=150, help="leave longer documents out")
-    parser.add_argument("--docling-python", default=sys.executable, help="one that has docling")
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="READER=PATH", help="where a reader is"
+    )
     parser.add_argument("--json", type=Path, help="append the figures to this file")
     options = parser.parse_args()
+    pythons = dict(each.split("=", 1) for each in options.python)
     pages = chosen(options.data, tuple(options.folder or FOLDERS), options.most_pages)
     raw = {path: raw_words(path) for path in pages}
     for name in READERS:
-        python = options.docling_python if name == "docling" else sys.executable
+        python = pythons.get(name, sys.executable)
         line = figures(name, read_all(name, python, list(pages)), pages, raw)
         show(line)
         if options.json:

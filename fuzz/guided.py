@@ -61,9 +61,10 @@ def main() -> None:
         f"-timeout={HANG_SECONDS}",
         "-rss_limit_mb=3000",
         f"-artifact_prefix={work / 'findings'}/{name}-",
-        f"-dict={words}",
         "-verbosity=0",
     ]
+    if target.words:  # libFuzzer refuses an empty dictionary
+        options.append(f"-dict={words}")
     (work / "findings").mkdir(exist_ok=True)
     atheris.Setup([sys.argv[0], str(corpus), *options], one)
     atheris.Fuzz()

@@ -130,4 +130,5 @@ def cluster() -> Iterator[Cluster]:
 
 
 def _started_programs() -> set[subprocess.Popen[bytes]]:
-    return {each for each in gc.get_objects() if isinstance(each, subprocess.Popen)}
+    # Not isinstance(), which would ask a weak reference for what it stood for.
+    return {each for each in gc.get_objects() if issubclass(type(each), subprocess.Popen)}

@@ -324,7 +324,7 @@ def test_a_damaged_index(tmp_path: Path, index: Path) -> None:
     )
     assert len(files) >= 5
     turns = [(file, damage) for damage in (flipped, truncated) for file in files]
-    turns += [(file, flipped) for file in chance.choices(files[2:], k=90)]
+    turns += [(file, flipped) for file in chance.choices(files[2:], k=30)]
     calls: list[list[str]] = []
     for number, (file, damage) in enumerate(turns):
         copy = tmp_path / f"copy-{number}"

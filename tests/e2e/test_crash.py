@@ -28,6 +28,10 @@ from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_
 pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[2] / "src"
 Play = Callable[..., int]
+# All steps and five times the kills take minutes: `PINCITE_LONG_TESTS=1` tries them all.
+LONG = bool(os.environ.get("PINCITE_LONG_TESTS"))
+STRIDE = 1 if LONG else 4
+KILLS = 5 if LONG else 1
 
 # Searched by words: the driver's vectors are only there to be written.
 WORDS = replace(driver.SETTINGS, search=SearchSettings(pipeline="lexical", spread=0.0))
@@ -138,7 +142,7 @@ def test_kill_during_first_ingest(play: Play, scratch: Path) -> None:
     moments = random.Random(1)
     seconds = seconds_of_a_round(scratch)
     before_first_commit = 0
-    for attempt in range(18):
+    for attempt in range(8 * KILLS):
         home = scratch / str(attempt)
         home.mkdir()
         kill_after = seconds * moments.uniform(0.01, 1.5)
@@ -170,23 +174,23 @@ def test_kill_while_documents_come_change_and_go(play: Play, scratch: Path) -> N
     home = scratch / "measured"
     (home / "round").write_text("1")
     number = 1
-    for _ in range(45):
+    for _ in range(15 * KILLS):
         kill_after = seconds * moments.uniform(0.05, 1.8)
         assert play(home, round=number + 1, kill_after=kill_after) == -signal.SIGKILL
         number = int((home / "round").read_text())
         check_after_crash(home, number)
         check_recovery(home, number)
-    assert number > 20  # not all were killed before they began
+    assert number > 5 * KILLS  # not all were killed before they began
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_crash_before_every_write_step(play: Play, scratch: Path, rebuild: bool) -> None:
+def test_crash_before_write_steps(play: Play, scratch: Path, rebuild: bool) -> None:
     home = scratch / "home"
     home.mkdir()
     driver.write_sources(home, 1)
     driver.ingest_here(home)
     home.rename(scratch / "base")
-    for step in count(1):
+    for step in count(1, STRIDE):
         shutil.copytree(scratch / "base", home)
         code = play(home, round=2, crash_at=step, rebuild=rebuild)
         if code == 0:
@@ -201,8 +205,8 @@ def test_crash_before_every_write_step(play: Play, scratch: Path, rebuild: bool)
     assert visible(home) == driver.state(2)
 
 
-def test_crash_before_every_write_step_of_the_first_ingest(play: Play, scratch: Path) -> None:
-    for step in count(1):
+def test_crash_before_write_steps_of_the_first_ingest(play: Play, scratch: Path) -> None:
+    for step in count(1, STRIDE):
         home = scratch / str(step)
         home.mkdir()
         if play(home, round=1, crash_at=step) == 0:

@@ -10,7 +10,7 @@ import simulate
 from pincite.store import array_files
 
 pytestmark = pytest.mark.slow
-SEEDS = int(os.environ.get("PINCITE_FAULT_SEEDS", "300"))
+SEEDS = int(os.environ.get("PINCITE_FAULT_SEEDS", "160"))
 
 
 @pytest.mark.parametrize("part", [0, 1])
