@@ -108,6 +108,7 @@ def test_a_peer_is_installed_asked_and_compared(index: Path, tmp_path: Path) -> 
     assert engines["pincite, words, indexed here"]["disk_mb"] > 0.1
     installs = {line["engine"]: line for line in lines if line["job"] == "install"}
     assert installs["rank_bm25"]["install_mb"] > 5
+    assert installs["pincite"]["install_mb"] > 130  # models and libraries, however it is installed
     assert "rank_bm25" in html.read_text() and "<svg" in html.read_text()
 
 

@@ -25,11 +25,11 @@ _FIND_ENCODER = (
 )
 # Runs in a peer's environment: the size of what its packages need, and the time to import it.
 _FACTS = """
-import importlib.metadata as metadata, json, re, sys, time
+import importlib.metadata as metadata, json, pathlib, re, sys, time
 start = time.process_time()
 __import__(sys.argv[1])
 seconds = time.process_time() - start
-seen, waiting, size = set(), sys.argv[2:], 0
+seen, waiting, paths = set(), sys.argv[2:], set()
 while waiting:
     name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
     try:
@@ -39,13 +39,16 @@ while waiting:
     if name in seen:
         continue
     seen.add(name)
-    for file in found.files or ():
-        path = file.locate()
-        if path.is_file():
-            size += path.stat().st_size
+    paths |= {pathlib.Path(file.locate()).resolve() for file in found.files or ()}
     for line in found.requires or ():
         if "extra ==" not in line:
             waiting.append(re.match(r"[\\w.-]+", line)[0])
+    # An editable package lists none of its own files; of what it compiled, one Python's counts.
+    if '"editable": true' in (found.read_text("direct_url.json") or ""):
+        folder = pathlib.Path(sys.modules[sys.argv[1]].__file__).resolve().parent
+        tag = sys.implementation.cache_tag
+        paths |= {f for f in folder.rglob("*") if f.suffix != ".pyc" or tag in f.name}
+size = sum(path.stat().st_size for path in paths if path.is_file())
 print(json.dumps({"import_cpu_s": seconds, "install_mb": size / 1e6, "packages": len(seen)}))
 """
 
