@@ -109,6 +109,9 @@ def test_a_peer_is_installed_asked_and_compared(index: Path, tmp_path: Path) -> 
     installs = {line["engine"]: line for line in lines if line["job"] == "install"}
     assert installs["rank_bm25"]["install_mb"] > 5
     assert installs["pincite"]["install_mb"] > 130  # models and libraries, however it is installed
+    (profile,) = (line for line in lines if line["job"] == "profile")
+    assert len(profile["functions"]) > 5 and 0 < profile["functions"][0]["share"] < 1
+    assert any("retrieve/lexical.py" in each["function"] for each in profile["functions"])
     assert "rank_bm25" in html.read_text() and "<svg" in html.read_text()
 
 

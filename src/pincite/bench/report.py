@@ -32,7 +32,17 @@ def tables(lines: Sequence[Line]) -> list[Table]:
             heads = ["encoder", "texts per CPU second"]
             rows = [[each["engine"], _number(each, "texts_per_cpu_s", 1)] for each in rates]
             found.append((f"{corpus}, encoding", heads, rows))
+        found += [_profile(line) for line in of_corpus if line["job"] == "profile"]
     return found
+
+
+def _profile(line: Line) -> Table:
+    heads = ["function", "calls", "share of the time"]
+    rows = [
+        [each["function"], f"{each['calls']:,}", f"{100 * each['share']:.1f} %"]
+        for each in line["functions"]
+    ]
+    return f"{line['corpus']}, where the time of {line['engine']} goes", heads, rows
 
 
 def _job(corpus: str, job: str, lines: Sequence[Line]) -> Table:

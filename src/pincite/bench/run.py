@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pincite.bench.environments import PEERS, Say, encoder_of, facts, prepare
 from pincite.bench.measure import JOBS, Line, encode, job_lines
+from pincite.bench.profile import profiles
 from pincite.bench.task import Task
 from pincite.core.errors import ConfigError, PinciteError
 from pincite.store.snapshot import Snapshot
@@ -77,6 +78,7 @@ def _one(task: Task, pythons: dict[str, Path], home: Path, rounds: int, say: Say
             yield from encode(task, torch, folder)
         for job in jobs:
             yield from job_lines(task, job, pythons, folder, rounds, say)
+    yield from profiles(task, has_vectors=has_vectors)
 
 
 def machine() -> Line:
