@@ -27,13 +27,15 @@ START_SECONDS = 60.0
 class Chroma:
     """One server with nothing in it; an index is named behind its URL."""
 
-    def __init__(self, *, in_memory: bool = True) -> None:
-        room = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
+    def __init__(self, folder: Path | None = None, *, in_memory: bool = True) -> None:
+        """Choose a place: a given folder, or the machine's memory if it can and may be there."""
+        room = folder or (MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None)
         self.home = Path(tempfile.mkdtemp(prefix="pincite-chroma-", dir=room))
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))
             self.port: int = listening.getsockname()[1]
         self.url = f"chroma://127.0.0.1:{self.port}"
+        self.user: dict[str, int] = {}  # whose process it is: ours
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Chroma:
@@ -81,6 +83,9 @@ class Chroma:
     def thaw(self) -> None:
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGCONT)
+
+    def processes(self) -> list[int]:
+        return [self.pid]
 
     @property
     def pid(self) -> int:

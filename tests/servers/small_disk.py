@@ -15,6 +15,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from tests.servers.chroma import Chroma
 from tests.servers.postgres import Postgres
 
 # What the journal may take; it would need more than all the rest.
@@ -48,13 +49,13 @@ class SmallDisk:
         subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
         self.folder.rmdir()
 
-    def fill(self, _: Postgres, *, is_journal: bool = False) -> None:
+    def fill(self, _: Postgres | Chroma, *, is_journal: bool = False) -> None:
         """Leave no room, or none for a journal."""
         with self._ballast.open("wb", buffering=0) as stream:
             while (left := shutil.disk_usage(self.folder).free) > LEFT_BYTES:
                 stream.write(bytes(min(left - LEFT_BYTES, 65_536)))
 
-    def free(self, _: Postgres) -> None:
+    def free(self, _: Postgres | Chroma) -> None:
         self._ballast.unlink()
 
 
@@ -71,13 +72,13 @@ class SmallFiles:
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def fill(self, server: Postgres, *, is_journal: bool = False) -> None:
+    def fill(self, server: Postgres | Chroma, *, is_journal: bool = False) -> None:
         self._limit(server, LARGEST_JOURNAL if is_journal else LARGEST_FILE)
 
-    def free(self, server: Postgres) -> None:
+    def free(self, server: Postgres | Chroma) -> None:
         self._limit(server, resource.RLIM_INFINITY)
 
-    def _limit(self, server: Postgres, largest: int) -> None:
+    def _limit(self, server: Postgres | Chroma, largest: int) -> None:
         def limit() -> None:
             for process in server.processes():
                 with suppress(ProcessLookupError):  # it has just ended

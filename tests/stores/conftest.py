@@ -62,7 +62,8 @@ def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
 def milvus() -> Iterator[Milvus]:
     pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
     pytest.importorskip("milvus", reason="no Milvus is installed")
-    with Milvus() as server:
+    # One that hangs for longer than its session ends itself, and a busy machine takes its time.
+    with Milvus(session_seconds=180) as server:
         yield server
 
 
@@ -104,6 +105,31 @@ def chroma() -> Iterator[Chroma]:
 def new_chroma(chroma: Chroma) -> Callable[[], str]:
     """Lend what names a new index in Chroma."""
     return lambda: f"{chroma.url}/t{uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="module")
+def mortal_mongodb() -> Iterator[MongoDB]:
+    """Lend a module a server of its own, as those below: it is killed again and again."""
+    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
+    pytest.importorskip("nx_27017", reason="no server that speaks MongoDB's protocol is installed")
+    with MongoDB() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mortal_milvus() -> Iterator[Milvus]:
+    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    pytest.importorskip("milvus", reason="no Milvus is installed")
+    with Milvus(session_seconds=3) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mortal_chroma() -> Iterator[Chroma]:
+    pytest.importorskip("httpx", reason="Chroma's driver is not installed")
+    pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
+    with Chroma() as server:
+        yield server
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ import pytest
 from tests.stores.moves import assert_there_and_back
 from tests.stores.vector_search import assert_nearly_all_are_found
 
-from pincite.core.errors import ConfigError, StoreError
+from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.settings import StoreSettings
-from pincite.store.location import open_engine, open_snapshot
+from pincite.store.location import Watch, open_engine, open_snapshot, server_of
 from pincite.testing import StoreContract
+from pincite.testing.documents import build, rules
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "rulebook.md"
 pytestmark = pytest.mark.slow
@@ -48,6 +49,42 @@ def test_the_command_line_takes_a_url(
     assert "Grabbed" in pincite("search", "what does grabbed do", "--index", url).out
 
 
+def test_an_index_that_was_made_anew_is_another(new_chroma: Callable[[], str]) -> None:
+    """Numbers begin at 1 again; whoever serves the old one has to notice."""
+    url = new_chroma()
+    build(url, {"a.md": rules(1)})
+    watch = Watch(url)
+    before = watch.stamp()
+    engine: Any = open_engine(url)
+    for name in engine._driver._client.names():
+        engine._driver._client.drop(name)
+    engine.close()
+    assert watch.stamp() == ""
+    build(url, {"a.md": rules(1)})
+    assert before.partition(" ")[0] == watch.stamp().partition(" ")[0] == "1"
+    assert watch.stamp() not in ("", before)
+    watch.close()
+    assert server_of(url).startswith("Chroma 1.")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind"),
+    [
+        (500, "(code: 13) database or disk is full", StoreFull),
+        (500, "Error in compaction: Error purging logs", StoreUnavailable),
+        (503, "<html>Service Unavailable</html>", StoreUnavailable),
+        (400, "InvalidArgumentError", StoreError),
+    ],
+)
+def test_a_refusal_says_whether_asking_again_may_help(
+    status: int, text: str, kind: type[StoreError]
+) -> None:
+    pytest.importorskip("httpx", reason="Chroma's driver is not installed")
+    engine: Any = open_engine("chroma://127.0.0.1:1/laws")
+    assert type(engine._driver._client._refused(status, text)) is kind
+    engine.close()
+
+
 @pytest.mark.parametrize(
     ("url", "told"),
     [
@@ -67,6 +104,6 @@ def test_wrong_addresses_are_explained(url: str, told: str) -> None:
 
 def test_nobody_there_is_told_without_the_password() -> None:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
-    with pytest.raises(StoreError, match="cannot be reached") as caught:
+    with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
         open_snapshot("chroma://ann:secret@127.0.0.1:1/laws", StoreSettings(timeout_seconds=2))
     assert "secret" not in caught.value.message and caught.value.hint

@@ -11,9 +11,9 @@ from tests.servers.milvus import Milvus
 from tests.stores.moves import assert_there_and_back
 from tests.stores.vector_search import assert_nearly_all_are_found
 
-from pincite.core.errors import ConfigError, StoreError
+from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.settings import StoreSettings
-from pincite.store.location import open_engine, open_snapshot
+from pincite.store.location import open_engine, open_snapshot, server_of
 from pincite.testing import StoreContract
 from pincite.testing.documents import build, rules
 
@@ -58,6 +58,28 @@ def test_shards_are_set_when_an_index_is_made(milvus: Milvus) -> None:
         assert snapshot.documents() == ["a.md", "b.md"]
     with milvus.asked() as client:
         assert client.describe_collection("sharded_records")["num_shards"] == 2
+    assert server_of(url).startswith("Milvus v2.")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kind"),
+    [
+        (5, "disk quota exceeded, please allocate more resources", StoreFull),
+        (7, "disk limit exceeded[predict=9][limit=8]", StoreFull),
+        (1001, "write file: no space left on device", StoreFull),
+        (101, "collection not loaded[collection=7]", StoreUnavailable),
+        (2, "service unavailable: internal: Milvus Proxy is not ready yet", StoreUnavailable),
+        (1100, "invalid parameter", StoreError),
+    ],
+)
+def test_a_refusal_says_whether_asking_again_may_help(
+    code: int, text: str, kind: type[StoreError]
+) -> None:
+    pymilvus = pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
+    engine: Any = open_engine("milvus://127.0.0.1:1/default#laws")
+    told = engine._driver._client._told(pymilvus.MilvusException(code, text))
+    assert type(told) is kind and told.hint
+    engine.close()
 
 
 def test_more_replicas_than_nodes_are_told(milvus: Milvus) -> None:
@@ -85,6 +107,6 @@ def test_wrong_addresses_are_explained(url: str, told: str) -> None:
 
 def test_nobody_there_is_told_without_the_password() -> None:
     pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
-    with pytest.raises(StoreError, match="cannot be reached") as caught:
+    with pytest.raises(StoreUnavailable, match="cannot be reached") as caught:
         open_snapshot("milvus://ann:secret@127.0.0.1:1/laws", StoreSettings(timeout_seconds=2))
     assert "secret" not in caught.value.message and caught.value.hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -12,15 +11,6 @@ from tests.stores.silent import VectorFaults
 from pincite.core.settings import Settings, StoreSettings
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def faulty_milvus() -> Iterator[Milvus]:
-    """Lend a server of our own: it will not live long."""
-    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
-    pytest.importorskip("milvus", reason="no Milvus is installed")
-    with Milvus(session_seconds=3) as started:
-        yield started
 
 
 @pytest.mark.usefixtures("short_lease")
@@ -33,8 +23,8 @@ class TestMilvusFaults(VectorFaults):
         return Settings(store=StoreSettings(timeout_seconds=8.0))
 
     @pytest.fixture(autouse=True)
-    def _where(self, faulty_milvus: Milvus) -> None:
-        self.server = self._mortal = faulty_milvus
+    def _where(self, mortal_milvus: Milvus) -> None:
+        self.server = self._mortal = mortal_milvus
 
     def fresh(self) -> str:
         if self.server is self._mortal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,13 +30,9 @@ NO_HANG = 20.0
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[MongoDB]:
-    """Lend a server of our own: it will not live long."""
-    pytest.importorskip("pymongo", reason="MongoDB's driver is not installed")
-    pytest.importorskip("nx_27017", reason="no server that speaks MongoDB's protocol is installed")
-    with MongoDB() as started:
-        yield started
+@pytest.fixture
+def server(mortal_mongodb: MongoDB) -> MongoDB:
+    return mortal_mongodb
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,7 @@ from pincite.core.settings import Settings, merged  # noqa: E402
 from pincite.serve.app import create_app  # noqa: E402
 from pincite.serve.keys import add_key, new_key  # noqa: E402
 from pincite.serve.service import Options  # noqa: E402
+from pincite.testing.documents import build, library  # noqa: E402
 from pincite.update import find_files, ingest_files  # noqa: E402
 from pincite.vectorise import embed_index  # noqa: E402
 
@@ -65,23 +66,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "index"
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mongodb"])
+@pytest.fixture(scope="module", params=["postgresql", "mongodb", "milvus", "chroma"])
 def store(request: pytest.FixtureRequest, folder: Path) -> str:
     """The same index in a server; another kind of server is one more line here."""
+    name = f"served_{uuid4().hex[:8]}"
     if request.param == "postgresql":
-        server: Postgres = request.getfixturevalue("postgres")
-        url = f"{server.url}#served_{uuid4().hex[:8]}"
+        url = f"{request.getfixturevalue('postgres').url}#{name}"
+    elif request.param == "mongodb":
+        url = request.getfixturevalue("new_mongodb")()
+    elif request.param == "milvus":
+        url = f"{request.getfixturevalue('mortal_milvus').url}#{name}"
     else:
-        made: Callable[[], str] = request.getfixturevalue("new_mongodb")
-        url = made()
+        url = f"{request.getfixturevalue('mortal_chroma').url}/{name}"
     list(copy_index(folder, url))
     return url
 
 
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path, seconds: float = 30.0) -> Settings:
     values = {
         "serve": {"reload_seconds": 0.1, "rate_per_minute": 0},
-        "store": {"folder": str(tmp_path / "beside")},
+        "store": {"folder": str(tmp_path / "beside"), "timeout_seconds": seconds},
     }
     return merged(Settings(), values, origin="test")
 
@@ -127,28 +131,43 @@ def _lasting(value: Any) -> Any:
     return [_lasting(each) for each in value] if isinstance(value, list) else value
 
 
-def test_every_route_answers_as_over_a_folder(folder: Path, store: str, tmp_path: Path) -> None:
-    """Also to a key that does not see everything."""
-    keys = tmp_path / "keys.json"
-    shown = {}
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A file of keys: one that sees everything, and one that does not."""
+    file = tmp_path_factory.mktemp("keys") / "keys.json"
+    shown = []
     for name, access in (("all", None), ("some", ())):
         key, text = new_key(name, scopes=("read",), access=access, collections=(), days=1)
-        add_key(keys, key)
-        shown[name] = text
+        add_key(file, key)
+        shown.append(text)
+    return file, shown
 
-    async def main() -> None:
-        for text in shown.values():
-            found = []
-            for place in (folder, store):
-                options = Options(keys)
-                async with client(place, settings(tmp_path), options, text) as opened:
-                    found.append(await answers(opened))
-            for (method, path, body), here, there in zip(READS, *found, strict=True):
-                assert here == there, (method, path, body)
-            statuses = [status for status, _ in found[1]]
-            assert statuses.count(404) == 1 and statuses.count(200) == len(READS) - 1
 
-    asyncio.run(main())
+async def told_to_all(place: str | Path, keys: tuple[Path, list[str]], beside: Path) -> list[Any]:
+    """Return what each key is answered."""
+    found = []
+    for text in keys[1]:
+        async with client(place, settings(beside), Options(keys[0]), text) as opened:
+            found.append(await answers(opened))
+    return found
+
+
+@pytest.fixture(scope="module")
+def wanted(folder: Path, keys: tuple[Path, list[str]]) -> list[Any]:
+    """What the service over the folder answers."""
+    return asyncio.run(told_to_all(folder, keys, folder.parent))
+
+
+def test_every_route_answers_as_over_a_folder(
+    wanted: list[Any], store: str, keys: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    """Also to a key that does not see everything."""
+    found = asyncio.run(told_to_all(store, keys, tmp_path))
+    for here, there in zip(wanted, found, strict=True):
+        for (method, path, body), one, other in zip(READS, here, there, strict=True):
+            assert one == other, (method, path, body)
+        statuses = [status for status, _ in there]
+        assert statuses.count(404) == 1 and statuses.count(200) == len(READS) - 1
 
 
 def test_documents_come_and_go(store: str, tmp_path: Path) -> None:
@@ -201,10 +220,44 @@ async def _not(work: Any) -> bool:
 
 
 async def _until(is_so: Callable[[], Any]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not await is_so():
         assert time.monotonic() < until
         await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", ["mongodb", "milvus", "chroma"])
+def test_an_outage_is_told_and_ends_by_itself(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """What replicas over PostgreSQL do (test_replicas.py), over all others."""
+    server: Any = request.getfixturevalue(f"mortal_{kind}")
+    url = server.url + {"mongodb": "/outage", "milvus": "#outage", "chroma": "/outage"}[kind]
+    build(url, library())
+    asked = {"query": "how many days to inspect a boiler"}
+
+    async def main() -> None:
+        async with client(url, settings(tmp_path, 4.0)) as opened:
+
+            async def is_told(path: str, status: int) -> bool:
+                return (await opened.get(path)).status_code == status
+
+            before = await opened.post("/v1/search", json=asked)
+            assert before.status_code == 200 and await is_told("/readyz", 200)
+            server.kill()
+            told = await opened.post("/v1/search", json={"query": "clearance near a crane"})
+            assert told.status_code == 503, told.text
+            assert told.json()["error"]["message"] == "the store of 'default' does not answer"
+            await _until(lambda: is_told("/readyz", 503))
+            ready = (await opened.get("/readyz")).json()
+            assert ready["problems"] == {"default": "the store does not answer"}
+            assert await is_told("/healthz", 200)
+            await asyncio.to_thread(server.start)
+            await _until(lambda: is_told("/readyz", 200))
+            after = await opened.post("/v1/search", json=asked)
+            assert (after.status_code, after.json()["hits"]) == (200, before.json()["hits"])
+
+    asyncio.run(main())
 
 
 def test_an_empty_store_takes_its_first_document(postgres: Postgres, tmp_path: Path) -> None:

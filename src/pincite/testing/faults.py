@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from pincite.api import Index
-from pincite.core.errors import StoreError
+from pincite.core.errors import StoreError, StoreUnavailable
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_snapshot
@@ -94,6 +94,12 @@ class FaultContract:
             return error
         raise AssertionError("nothing went wrong")
 
+    def is_away(self, work: Callable[[], object]) -> StoreUnavailable:
+        """Return the error of some work, which says that the server is what is missing."""
+        error = self.fails(work)
+        assert isinstance(error, StoreUnavailable), error
+        return error
+
     def test_killed_while_searching(self) -> None:
         """Answers are right or an error, never something else; and right again afterwards."""
         url, settings = self.fresh(), self.settings()
@@ -119,8 +125,8 @@ class FaultContract:
                 thread.start()
             assert asked.wait(self.no_hang), "no search ended before the server was killed"
             self.server.kill()
-            self.fails(lambda: index.search(ALSO_ASKED))
-            self.fails(lambda: open_snapshot(url, settings.store))
+            self.is_away(lambda: index.search(ALSO_ASKED))
+            self.is_away(lambda: open_snapshot(url, settings.store))
             self.server.start()
             # It may need a while until it answers again; the index that is open gets there.
             assert self.in_time(lambda: index.search(ASKED).passages) == before
@@ -190,10 +196,10 @@ class FaultContract:
             before = index.search(ASKED).passages
             self.server.freeze()
             try:
-                told = self.fails(lambda: index.search(ALSO_ASKED)).message
+                told = self.is_away(lambda: index.search(ALSO_ASKED)).message
                 assert "did not answer within" in told or "cannot be reached" in told, told
-                self.fails(lambda: open_snapshot(url, settings.store))
-                self.fails(lambda: build(url, {"b.md": rules(2)}, settings))
+                self.is_away(lambda: open_snapshot(url, settings.store))
+                self.is_away(lambda: build(url, {"b.md": rules(2)}, settings))
             finally:
                 self.server.thaw()
             assert self.in_time(lambda: index.search(ASKED).passages) == before

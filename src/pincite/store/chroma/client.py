@@ -8,7 +8,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Any
 
-from pincite.core.errors import StoreError
+from pincite.core.errors import StoreError, StoreFull, StoreUnavailable
 from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
 from pincite.store.vectordb.address import Address, is_on
@@ -19,6 +19,9 @@ CONNECT_SECONDS = 5.0
 PATIENT_SECONDS = 600.0
 _CONFLICT, _ABSENT = 409, 404
 _REFUSED = (401, 403)
+_TOO_MANY, _FAULT = 429, 500
+# What its database and its files say of a disk without room.
+_NO_ROOM = ("disk is full", "no space left", "quota exceeded")
 
 
 class Conflict(StoreError):
@@ -57,6 +60,10 @@ class Client:
     def heartbeat(self) -> int:
         """Return the server's time in nanoseconds."""
         return int(self._ask("GET", "/heartbeat")["nanosecond heartbeat"])
+
+    def version(self) -> str:
+        """Return the server's version as it tells it."""
+        return str(self._ask("GET", "/version"))
 
     def names(self) -> list[str]:
         """Return the names of all collections."""
@@ -105,18 +112,18 @@ class Client:
                     return answer.json()
                 raise self._refused(answer.status_code, answer.text)
             except httpx.PoolTimeout as error:
-                raise StoreError(
+                raise StoreUnavailable(
                     f"{self.shown}: all connections were busy for {self.seconds:g} s",
                     hint="raise store.connections, or ask for less at a time",
                 ) from error
             except httpx.TimeoutException as error:
-                raise StoreError(
+                raise StoreUnavailable(
                     f"{self.shown} did not answer within {self.seconds:g} s",
                     hint="is the server overloaded? store.timeout_seconds is how long to wait",
                 ) from error
             except (httpx.TransportError, ValueError) as error:
                 if is_last or isinstance(error, (httpx.ConnectError, ValueError)):
-                    raise StoreError(
+                    raise StoreUnavailable(
                         f"{self.shown} cannot be reached: {error}",
                         hint="is the server running, the URL right?",
                     ) from error
@@ -130,4 +137,8 @@ class Client:
             return Conflict(reason, hint="try again")
         if status in _REFUSED:
             return StoreError(reason, hint="the URL's password is sent as the token: is it right?")
+        if any(words in text.lower() for words in _NO_ROOM):
+            return StoreFull(f"{reason}: it has no room left", hint="free some disk space")
+        if status == _TOO_MANY or status >= _FAULT:
+            return StoreUnavailable(f"{reason} ({status})", hint="what does the server's log say?")
         return StoreError(reason, hint="is the server of another version than 1.5?")

@@ -61,6 +61,9 @@ class ChromaDriver:
     def close(self) -> None:
         self._client.close()
 
+    def server(self) -> str:
+        return f"Chroma {self._client.version()}"
+
     def stamp(self) -> int:
         return self._client.heartbeat()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import BoundedSemaphore, Lock
 from typing import Any, TypeVar
 
-from pincite.core.errors import PinciteError, StoreError
+from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
 from pincite.store.vectordb.address import Address, is_on
@@ -33,6 +33,8 @@ _NOT_YET = (
     "service unavailable",
     "initializing",
 )
+# And one that takes no more: the limits of its settings, and what a disk says.
+_NO_ROOM = ("quota exceeded", "disk limit exceeded", "memory limit exceeded", "no space left")
 T = TypeVar("T")
 
 
@@ -61,7 +63,7 @@ class Client:
         """
         seconds = PATIENT_SECONDS if patient else self.seconds
         if not self._room.acquire(timeout=self.seconds):
-            raise StoreError(
+            raise StoreUnavailable(
                 f"{self.shown}: all connections were busy for {self.seconds:g} s",
                 hint="raise store.connections, or ask for less at a time",
             )
@@ -106,11 +108,15 @@ class Client:
 
     def _told(self, error: Exception) -> PinciteError:
         where, reason = self.shown, " ".join(str(error).split())[:300]
-        code = _code(error)
+        code, words = _code(error), reason.lower()
         if getattr(error, "code", None) in _ABSENT:
             return Absent(f"{where}: {reason}", hint="open the index again")
-        if code == "DEADLINE_EXCEEDED" or "timeout" in reason.lower():
-            return StoreError(
+        if any(each in words for each in _NO_ROOM):
+            return StoreFull(
+                f"{where} has no room left: {reason}", hint="give the server more memory or disk"
+            )
+        if code == "DEADLINE_EXCEEDED" or "timeout" in words:
+            return StoreUnavailable(
                 f"{where} did not answer within {self.seconds:g} s",
                 hint="is the server overloaded? store.timeout_seconds is how long to wait",
             )
@@ -125,11 +131,16 @@ class Client:
             return StoreError(
                 f"{where} refused: {reason}", hint="ask for fewer replicas, or add query nodes"
             )
-        if code is not None or "connect" in reason.lower():
-            return StoreError(
+        if code is not None or "connect" in words:
+            return StoreUnavailable(
                 f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"
             )
-        return StoreError(f"{where}: {reason}", hint="is the collection released or changed?")
+        if self._is_starting(error):
+            return StoreUnavailable(
+                f"{where} does not serve the index: {reason}",
+                hint="is the server starting, or was a collection released?",
+            )
+        return StoreError(f"{where}: {reason}", hint="is the index of another version?")
 
 
 def _code(error: Exception) -> str | None:

@@ -69,6 +69,12 @@ class MilvusDriver:
     def close(self) -> None:
         self._client.close()
 
+    def server(self) -> str:
+        def version(client: Any, seconds: float) -> str:
+            return str(client.get_server_version(timeout=seconds))
+
+        return f"Milvus {self._ask(version)}"
+
     # Time
 
     def stamp(self) -> int:

@@ -54,6 +54,10 @@ class Driver(Protocol):
     shown: str
     longest: int  # bytes of a record's body
 
+    def server(self) -> str:
+        """Return the server's name and version."""
+        ...
+
     def stamp(self) -> int:
         """Return a time of the server, later than all that was written here before."""
         ...

@@ -65,7 +65,16 @@ class VectorEngine:
     def close(self) -> None:
         self._driver.close()
 
+    def server(self) -> str:
+        return self._driver.server()
+
     # Generations
+
+    def stamp(self) -> str:
+        numbers = self._numbers()
+        # Numbers come again where an index was dropped and made anew; what a note says does not.
+        note = self._driver.note(f"{_GENERATION}{numbers[-1]}") if numbers else None
+        return f"{numbers[-1]} {note}" if note else ""
 
     def head(self) -> bytes | None:
         numbers = self._numbers()
