@@ -253,7 +253,7 @@ def run_store(name: str, folder: Path, queries: int, best: list[Any]) -> None:
     """Copy the index into a server of its own, and measure it there."""
     makes: dict[str, Callable[[], Any]] = {
         "postgresql": Postgres,
-        "milvus": lambda: Milvus(in_memory=False),
+        "milvus": lambda: Milvus(for_tests=False),
         "chroma": lambda: Chroma(in_memory=False),
     }
     with makes[name]() as server:

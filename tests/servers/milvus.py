@@ -29,6 +29,7 @@ from typing import Any
 # It syncs after every write; a killed process loses nothing in memory-backed files.
 MEMORY = Path("/dev/shm")
 START_SECONDS = 120.0
+SEALED = 3  # the state of a part that grows no more, and is served with its indexes
 # The server looks around every now and then; for tests more often, so that they wait less.
 OPTIONS = {
     "queryCoord.checkInterval": "100",
@@ -44,16 +45,17 @@ OPTIONS = {
 class Milvus:
     """One server with nothing in it."""
 
-    def __init__(self, session_seconds: int = 30, *, in_memory: bool = True) -> None:
+    def __init__(self, session_seconds: int = 30, *, for_tests: bool = True) -> None:
         """Choose a place.
 
         Args:
             session_seconds: how long one that was killed is missed before it can come back. One
                 that hangs for longer ends itself.
-            in_memory: keep its files there, if the machine can.
+            for_tests: in a hurry, and with its files in memory.
         """
         self._session_seconds = session_seconds
-        room = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
+        self._options = OPTIONS if for_tests else {}
+        room = MEMORY if for_tests and os.access(MEMORY, os.W_OK) else None
         self.home = Path(tempfile.mkdtemp(prefix="pincite-milvus-", dir=room))
         self._programs = _programs()
         self._ports = _free_ports(12)
@@ -82,7 +84,7 @@ class Milvus:
         names.sort(key=lambda name: name != "proxy_port")  # ours is the first
         peer, *_ = ports = self._ports[len(names) :]
         config.update(**dict(zip(names, self._ports, strict=False)))
-        for name, value in OPTIONS.items():
+        for name, value in self._options.items():
             config.set(name, value)
         config.set("common.session.ttl", str(self._session_seconds))
         config.resolve()
@@ -161,16 +163,22 @@ class Milvus:
             return False
 
     def settle(self, seconds: float) -> None:
-        """Wait until all vectors are in its index, and the index is what it searches."""
+        """Wait until all that was flushed is in its indexes, and they are what it searches."""
         waited_until = time.monotonic() + seconds
         with self.asked() as client:
-            for name in client.list_collections(timeout=5):
-                while "_vectors_" in name and time.monotonic() < waited_until:
-                    known = client.describe_index(name, "vector", timeout=30)
-                    if int(known["indexed_rows"]) >= int(known["total_rows"]):
-                        break
-                    time.sleep(1.0)
-        time.sleep(10.0)  # loading what was built
+            for name in client.list_collections(timeout=30):
+                column = "vector" if "_vectors_" in name else "key0"
+                while "_mark_" not in name and not self._is_indexed(client, name, column):
+                    if time.monotonic() > waited_until:
+                        raise RuntimeError(f"{name} is not indexed after {seconds:g} s")
+                    time.sleep(0.2)
+
+    def _is_indexed(self, client: Any, name: str, column: str) -> bool:
+        known = client.describe_index(name, column, timeout=30)
+        segments = client.list_loaded_segments(name, timeout=30)
+        ready = sum(each.num_rows for each in segments if each.state == SEALED)
+        total = int(known["total_rows"])
+        return int(known["indexed_rows"]) >= total and ready >= total
 
     def clear(self) -> None:
         """Drop all that is in it."""

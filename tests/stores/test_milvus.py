@@ -14,6 +14,7 @@ from tests.stores.vector_search import assert_nearly_all_are_found
 from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.settings import StoreSettings
 from pincite.store.location import open_engine, open_snapshot, server_of
+from pincite.store.milvus import driver
 from pincite.testing import StoreContract
 from pincite.testing.documents import build, rules
 
@@ -79,6 +80,34 @@ def test_a_refusal_says_whether_asking_again_may_help(
     engine: Any = open_engine("milvus://127.0.0.1:1/default#laws")
     told = engine._driver._client._told(pymilvus.MilvusException(code, text))
     assert type(told) is kind and told.hint
+    engine.close()
+
+
+def test_sorted_keys_find_the_same(
+    milvus: Milvus, new_milvus: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most rows are in a part with sorted keys, some are new and not sorted yet."""
+    monkeypatch.setattr(driver, "SORTED_FROM", 4_000)
+    url, segment = new_milvus(), "000001-0"
+    collection = url.rpartition("#")[2] + "_records"
+    rows = [(f"k{n % 1500}", f"chunk{n}", f"d{n % 7}.md") for n in range(4_100)]
+    engine = open_engine(url, StoreSettings(timeout_seconds=60))
+    with engine.lock():
+        engine.insert("keys", segment, rows)
+        with milvus.asked() as client:  # sooner than in its own time
+            client.release_collection(collection, timeout=60)
+            client.load_collection(collection, timeout=60)
+            loaded = client.list_loaded_segments(collection, timeout=60)
+            assert any(each.num_rows >= 4_000 and "key" in each.index_name for each in loaded)
+        for by, at, values in (
+            ("key", 0, ["k3", "k1499", "none"]),
+            ("document", 2, ["d2.md"]),
+            ("key", 0, [f"k{n}" for n in range(1500)]),
+        ):
+            found = engine.select("keys", ["key", "chunk", "document"], [segment], by, values)
+            wanted = [(segment, *row) for row in rows if row[at] in values]
+            assert sorted(found) == sorted(wanted)
+        assert len(engine.select("keys", ["key"], [segment])) == len(rows)
     engine.close()
 
 

@@ -76,16 +76,17 @@ class Collections:
         self,
         name: str,
         columns: Mapping[str, int],
+        indexes: Mapping[str, Mapping[str, Any]],
         vector: tuple[str, int],
-        index: Mapping[str, Any],
     ) -> None:
-        """Make a collection with its index if it is not there, and let the server serve it."""
+        """Make a collection if it is not there, and its indexes; let the server serve it."""
         if name in self._is_prepared:
             return
 
         def serve(client: Any, seconds: float) -> None:
             wanted = client.prepare_index_params()
-            wanted.add_index(vector[0], **index)
+            for column, index in indexes.items():
+                wanted.add_index(column, **index)
             client.create_index(name, wanted, timeout=seconds, sync=False)
             client.load_collection(name, timeout=seconds, replica_number=self._replicas)
 

@@ -31,12 +31,19 @@ LIKE = "milvus://localhost:19530/default#laws"
 OPTIONS = {"shards": "1", "replicas": "1", "tls": "false"}
 LONGEST = 65_535  # bytes of a text, which is plain ASCII here
 LONGEST_ID = 200
-INDEX = {"index_type": "HNSW", "metric_type": "IP", "params": {"M": 16, "efConstruction": 200}}
-NO_INDEX = {"index_type": "FLAT", "metric_type": "L2", "params": {}}
+INDEX: dict[str, Any] = {
+    "index_type": "HNSW",
+    "metric_type": "IP",
+    "params": {"M": 16, "efConstruction": 200},
+}
+NO_INDEX: dict[str, Any] = {"index_type": "FLAT", "metric_type": "L2", "params": {}}
+OF_NUMBERS: dict[str, Any] = {"index_type": "STL_SORT"}
 # How many candidates a search follows; more find more.
 LEAST_FOLLOWED, MOST_FOLLOWED = 300, 32_000
 # So many new vectors are worth an index at once; fewer wait for the server's own time.
 INDEXED_FROM = 5_000
+# And so many new records are worth having their keys sorted: until then they are read through.
+SORTED_FROM = 200_000
 VECTOR_BATCH_BYTES = 8_000_000
 # The server's time: milliseconds, then a counter.
 _COUNTER_BITS = 18
@@ -60,6 +67,7 @@ class MilvusDriver:
         self._client = Client(address, address.path or "default", settings)
         self._ask = self._client.ask
         self._records = f"{self._name}_records"
+        self._new_records = 0
         self._collections = Collections(
             self._client,
             shards=count_of(address.options, "shards", 16),
@@ -116,9 +124,11 @@ class MilvusDriver:
     # Homes
 
     def prepare(self) -> None:
-        columns = {"id": LONGEST_ID, **{f"key{n}": 0 for n in range(KEYS)}, "body": LONGEST}
-        # Each collection has to have vectors.
-        self._collections.prepare(self._records, columns, ("nothing", 2), NO_INDEX)
+        keys = [f"key{place}" for place in range(KEYS)]
+        columns = {"id": LONGEST_ID, **dict.fromkeys(keys, 0), "body": LONGEST}
+        # Each collection has to have vectors, and an index of them.
+        indexes = {**dict.fromkeys(keys, OF_NUMBERS), "nothing": NO_INDEX}
+        self._collections.prepare(self._records, columns, indexes, ("nothing", 2))
 
     def add_home(self, home: int) -> None:
         self._collections.add_partition(self._records, _partition(home))
@@ -156,6 +166,10 @@ class MilvusDriver:
             for record in records
         ]
         self._send(self._records, home, rows, replace=replace)
+        self._new_records += len(rows)
+        if self._new_records >= SORTED_FROM:
+            self._new_records = 0
+            self._collections.flush(self._records)
 
     def _send(
         self, collection: str, home: int, rows: list[dict[str, Any]], *, replace: bool = False
@@ -220,7 +234,8 @@ class MilvusDriver:
     def put_vectors(self, home: int, vectors: Array) -> None:
         count, dimension = vectors.shape
         collection = self._vectors_of(dimension)
-        self._collections.prepare(collection, {"number": 0}, ("vector", dimension), INDEX)
+        indexes = {"vector": INDEX}
+        self._collections.prepare(collection, {"number": 0}, indexes, ("vector", dimension))
         self._collections.add_partition(collection, _partition(home))
         some = max(1, VECTOR_BATCH_BYTES // (4 * dimension))
         for at in range(0, count, some):
