@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,8 +15,10 @@ from tests.servers.postgres import Postgres
 
 from pincite.api import Index
 from pincite.core.errors import ConfigError
-from pincite.core.settings import Settings, merged
+from pincite.core.settings import Settings, StoreSettings, merged
 from pincite.evaluate import indexes, part97
+from pincite.index.opened import OpenIndex
+from pincite.store.location import exists
 
 DATA = Path(os.environ.get("PINCITE_DATA", Path(__file__).parents[3] / "shared/data")) / "part97"
 FILES = [(DATA / part97.DOCUMENT, part97.DOCUMENT)]
@@ -24,12 +28,15 @@ QUESTIONS = int(os.environ.get("PINCITE_TEST_QUESTIONS", "12"))
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["postgresql", "mongodb"])
+@pytest.fixture(params=["postgresql", "mongodb", "milvus", "chroma"])
 def server(request: pytest.FixtureRequest) -> str:
     """A server with nothing of ours in it; another kind is one more line here."""
     if request.param == "mongodb":
         made: Callable[[], str] = request.getfixturevalue("new_mongodb")
         return made()
+    if request.param != "postgresql":
+        url: str = request.getfixturevalue(request.param).url
+        return url
     started: Postgres = request.getfixturevalue("postgres")
     name = f"figures_{uuid4().hex[:8]}"
     started.admin(f"CREATE DATABASE {name}")
@@ -37,7 +44,11 @@ def server(request: pytest.FixtureRequest) -> str:
 
 
 def pipelines() -> list[Settings]:
-    settings = replace(Settings(), ingest=replace(Settings().ingest, split_depth=1))
+    settings = replace(
+        Settings(),
+        ingest=replace(Settings().ingest, split_depth=1),
+        store=StoreSettings(exact=True, timeout_seconds=60),
+    )
     names = ("lexical", "hybrid", "hybrid+graph")
     return [merged(settings, {"search": {"pipeline": name}}, origin="test") for name in names]
 
@@ -54,22 +65,48 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_hit_is_the_same_as_in_a_folder(folder: Path, server: str) -> None:
     asked = part97.read_questions(DATA / "questions_dev.jsonl")[:QUESTIONS]
     chosen = pipelines()
-    here = indexes._opened(folder, chosen[0], FILES)
-    with indexes.asked_in(server):
-        there = indexes._opened(folder, chosen[0], FILES)
-    with here.snapshot as mine, there.snapshot as theirs:
-        assert type(mine) is not type(theirs)
-        for settings in chosen:
-            one, other = Index(here, settings), Index(there, settings)
-            for question in asked:
-                found = one.search_ranking(question.text, DEPTH).hits
-                assert found and found == other.search_ranking(question.text, DEPTH).hits
-                assert part97._scored(one, question) == part97._scored(other, question)
-
-
-def test_an_experiment_names_its_own_indexes() -> None:
+    here = OpenIndex.open(folder)
     with (
-        pytest.raises(ConfigError, match="names its indexes"),
-        indexes.asked_in("postgresql://host/db#x"),
+        indexes.asked_in(server) as stays,
+        indexes.asked_place(folder, chosen[0], FILES) as place,
+    ):
+        there = OpenIndex.open(place, chosen[0].store)
+        with here.snapshot as mine, there.snapshot as theirs:
+            assert type(mine) is not type(theirs)
+            for settings in chosen:
+                one, other = Index(here, settings), Index(there, settings)
+                for question in asked:
+                    found = one.search_ranking(question.text, DEPTH).hits
+                    assert found and found == other.search_ranking(question.text, DEPTH).hits
+                    assert part97._scored(one, question) == part97._scored(other, question)
+    assert not exists(place) and stays == []
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/db#x", "chroma://host/x"])
+def test_an_experiment_names_its_own_indexes(url: str) -> None:
+    with (
+        pytest.raises(ConfigError, match="names an index, and a server is wanted"),
+        indexes.asked_in(url),
     ):
         raise AssertionError("not reached")
+
+
+def test_copies_that_were_there_stay(postgres: Postgres, tmp_path: Path) -> None:
+    """Also those that one wants to keep; others go, though the experiment failed."""
+    name = f"stays_{uuid4().hex[:8]}"
+    postgres.admin(f"CREATE DATABASE {name}")
+    url = f"{postgres.url.rpartition('/')[0]}/{name}"
+    (tmp_path / "a.md").write_text("# Part 1\n\n## 1.1 Rods\n\nTwo metres.\n")
+    words = [merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")]
+    places = []
+    for keep, stays in ((False, False), (True, True), (False, True)):
+        with (
+            suppress(ZeroDivisionError),
+            indexes.asked_in(url, keep=keep) as told,
+            indexes.opened([(tmp_path / "a.md", "a.md")], words) as (index,),
+        ):
+            snapshot: Any = index.snapshot
+            places.append(snapshot.engine.shown)
+            raise ZeroDivisionError
+        assert exists(places[-1]) == stays == (told == places[-1:])
+    assert len(set(places)) == 1

@@ -90,6 +90,10 @@ def reproduce(
         str,
         typer.Option("--store", help="URL of a server: copy the indexes there, and ask those."),
     ] = "",
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="With --store: let the copies stay, for the next time."),
+    ] = False,
     config: ConfigOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
@@ -110,11 +114,12 @@ def reproduce(
         named = EXPERIMENT_WITHOUT_ORACLE if _is_without(experiment, oracle) else experiment.value
         if learned or leaky:
             named, pipelines = _learned(experiment, pipelines, leaky=leaky)
-        with asked_in(store):
+        with asked_in(store, keep=keep) as stays:
             figures, counts = _run(named, folder, questions, list(pipelines.values()))
     head: dict[str, Any] = {"experiment": named, **counts}
     if store:
         head["store"] = shown(store)
+        head["stays"] = [shown(place) for place in stays]
     results = dict(zip(pipelines, figures, strict=True))
     seconds = time.perf_counter() - start
     if as_json:
@@ -126,6 +131,8 @@ def reproduce(
         from pincite.evaluate.ohr_learned import LEAK
 
         out.print(LEAK)
+    for place in head.get("stays", ()):
+        out.print(f"a copy of the index stays: {place}", style="dim", soft_wrap=True)
     out.print(f"{seconds:.1f} s", style="dim")
 
 

@@ -1,6 +1,6 @@
 """The indexes that an experiment asks: made of its files, gone when it is over.
 
-With :func:`asked_in` they are copied to a server and asked there, where the copies stay.
+With :func:`asked_in` they are copied to a server and asked there, and what was copied goes as well.
 """
 
 from __future__ import annotations
@@ -12,37 +12,56 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.api import Index
 from pincite.copying import copy_index
-from pincite.core.errors import ConfigError, SourceError
+from pincite.core.errors import ConfigError, SourceError, StoreError
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.pipeline import PRESETS
+from pincite.store.location import (
+    Location,
+    exists,
+    open_engine,
+    open_snapshot,
+    place_in,
+    remove_index,
+)
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
 Files = Sequence[tuple[Path, str]]  # paths with their document ids
-# The URL of the server that the experiments of this context ask.
-_SERVER: ContextVar[str] = ContextVar("server", default="")
+_NAME = "experiment"
 WORDS_ALONE = "lexical"  # the pipeline that needs no vectors
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server that experiments ask, and what they leave there."""
+
+    url: str
+    keep: bool
+    stays: list[str] = field(default_factory=list)
+
+
+# Of this context; None for indexes in folders.
+_SERVER: ContextVar[Server | None] = ContextVar("server", default=None)
+
+
 @contextmanager
-def asked_in(url: str) -> Iterator[None]:
+def asked_in(url: str, *, keep: bool = False) -> Iterator[list[str]]:
     """Let the experiments inside ask copies of their indexes in a server; nothing without a URL.
 
-    A server can hold many indexes, each behind ``#`` and a name.
+    Gives a list of the copies that stay: those that were there before, and all with ``keep``.
     """
-    if "#" in url:
-        raise ConfigError(
-            "an experiment names its indexes itself", hint="leave out what is behind #"
-        )
-    token = _SERVER.set(url)
+    if url:
+        open_engine(place_in(url, _NAME)).close()  # a bad URL is told before any work is done
+    server = Server(url, keep)
+    token = _SERVER.set(server if url else None)
     try:
-        yield
+        yield server.stays
     finally:
         _SERVER.reset(token)
 
@@ -77,26 +96,49 @@ def opened(
             folder = scratch / str(number)
             alike = [each for each, its in zip(pipelines, shapes, strict=True) if its == shape]
             make_index(files, folder, alike, lenient=lenient)
-            shared[shape] = _opened(folder, pipelines[0], files)
+            place = stack.enter_context(asked_place(folder, pipelines[0], files))
+            shared[shape] = OpenIndex.open(place, pipelines[0].store)
             stack.callback(shared[shape].snapshot.close)
         chosen = [_strict(settings) for settings in pipelines]
         yield [Index(shared[its], each) for each, its in zip(chosen, shapes, strict=True)]
 
 
-def _opened(folder: Path, settings: Settings, files: Files) -> OpenIndex:
-    """Return the index of a folder, or its copy in the server of this context."""
-    url = _SERVER.get()
-    if not url:
-        return OpenIndex.open(folder)
-    made = OpenIndex.open(folder)
-    with made.snapshot as snapshot:
+@contextmanager
+def asked_place(folder: Path, settings: Settings, files: Files) -> Iterator[Location]:
+    """Lend the place where an index is asked: its folder, or a copy in the server of this context.
+
+    A copy that was there before stays: somebody may be asking it.
+    """
+    server = _SERVER.get()
+    if server is None:
+        yield folder
+        return
+    place = place_in(server.url, f"{_NAME}_{_digest(folder, files)}")
+    stays = server.keep or exists(place, settings.store)
+    if stays:
+        server.stays.append(place)
+    try:
+        deque(copy_index(folder, place, settings.store), maxlen=0)
+        yield place
+    finally:
+        if not stays and not _is_removed(place, settings):
+            server.stays.append(place)
+
+
+def _is_removed(place: str, settings: Settings) -> bool:
+    """Remove a copy; False if its server cannot, or is gone."""
+    try:
+        return remove_index(place, settings.store)
+    except StoreError:
+        return False
+
+
+def _digest(folder: Path, files: Files) -> str:
+    """Return what names the copy of an index: the same experiment finds its copy again."""
+    with open_snapshot(folder) as snapshot:
         models = sorted(each.entry.model for each in snapshot.vectors)
         told = [snapshot.manifest.shape, models, [doc_id for _, doc_id in files]]
-    # The same experiment finds its copy again.
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
-    place = f"{url}#experiment_{digest}"
-    deque(copy_index(folder, place, settings.store), maxlen=0)
-    return OpenIndex.open(place, settings.store)
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _strict(settings: Settings) -> Settings:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from pincite.core.errors import ConfigError
-from pincite.core.locations import has_stray_password, is_server
+from pincite.core.locations import has_stray_password, is_server, shown
 from pincite.core.store_settings import StoreSettings
 from pincite.store.graph import GraphRows
 from pincite.store.manifest import Manifest, current, pointer
-from pincite.store.server.contract import Engine, Named
+from pincite.store.server.contract import Engine, Named, Removable
 from pincite.store.server.graph import ServerGraphRows
 from pincite.store.server.keeping import stamp_of
 from pincite.store.server.snapshot import ServerSnapshot
@@ -44,6 +44,22 @@ def open_engine(location: Location, settings: StoreSettings | None = None) -> En
     module, _, name = ENGINES[scheme].partition(":")
     make: Callable[..., Engine] = getattr(import_module(module), name)
     return make(str(location), settings)
+
+
+def place_in(url: str, name: str) -> str:
+    """Return the URL of an index of some name in a server; ConfigError if it names one already.
+
+    >>> place_in("postgresql://host/laws", "acts"), place_in("chroma://host:8000?tls=true", "acts")
+    ('postgresql://host/laws#acts', 'chroma://host:8000/acts?tls=true')
+    """
+    parts = urlsplit(url)
+    is_path = parts.scheme == "chroma"
+    if parts.fragment or (is_path and parts.path.strip("/")):
+        raise ConfigError(
+            f"{shown(url)} names an index, and a server is wanted",
+            hint="leave out what is behind the host" if is_path else "leave out what is behind #",
+        )
+    return urlunsplit(parts._replace(**({"path": f"/{name}"} if is_path else {"fragment": name})))
 
 
 def _check_url(url: str) -> None:
@@ -110,6 +126,18 @@ def server_of(location: Location, settings: StoreSettings | None = None) -> str:
     engine = open_engine(location, settings)
     try:
         return engine.server() if isinstance(engine, Named) else str(location).partition(":")[0]
+    finally:
+        engine.close()
+
+
+def remove_index(location: str, settings: StoreSettings | None = None) -> bool:
+    """Remove an index from its server, if that can; False if it cannot."""
+    engine = open_engine(location, settings)
+    try:
+        if not isinstance(engine, Removable):
+            return False
+        engine.remove()
+        return True
     finally:
         engine.close()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pincite.store.location import Location, Watch
+from pincite.core.locations import is_server
+from pincite.store.location import Location, Watch, exists, remove_index
 from pincite.testing.documents import build, rules
 
 
@@ -21,6 +22,10 @@ class WatchContract:
             build(location, {"a.md": rules(number)})
             # Looking changes nothing, and all who look see the same.
             seen += [{each.stamp() for each in watches} for _ in range(2)]
+        if is_server(location) and remove_index(str(location)):
+            assert {each.stamp() for each in watches} == {""} and not exists(location)
+            build(location, {"a.md": rules(1)})
+            assert {each.stamp() for each in watches}.isdisjoint({"", *set().union(*seen)})
         for each in watches:
             each.close()
         assert seen[0] == {""} and all(len(each) == 1 for each in seen)

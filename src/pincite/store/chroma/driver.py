@@ -118,6 +118,13 @@ class ChromaDriver:
             wanted = {"where": {"home": {"$in": some}}}
             self._client.of(self._records, "delete", wanted, patient=True)
 
+    def remove(self) -> None:
+        ours = [f"{self._name}_vectors_{rest}" for rest in self._named(f"{self._name}_vectors_")]
+        marks = [f"{self._name}_mark_{rest}" for rest in self.marks()]
+        for name in (*ours, self._records, *marks):
+            with suppress(Absent):
+                self._client.drop(name)
+
     def _vectors_of(self, home: int) -> str:
         return f"{self._name}_vectors_{home}"
 

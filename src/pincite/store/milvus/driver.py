@@ -150,6 +150,14 @@ class MilvusDriver:
             for home in present.intersection(homes):
                 self._collections.drop_partition(name, _partition(home))
 
+    def remove(self) -> None:
+        names = self._collections.names()
+        ours = [name for name in names if name.startswith(f"{self._name}_vectors_")]
+        ours += [self._records] * (self._records in names)
+        for name in (*ours, *map(self._mark, self.marks())):
+            with suppress(Absent):
+                self._collections.drop(name)
+
     def _vectors_of(self, dimension: int) -> str:
         return f"{self._name}_vectors_{dimension}"
 

@@ -296,6 +296,13 @@ class MongoEngine:
                 self._collection(table).delete_many({"segment": gone})
             self._collection("segments").delete_many({"_id": gone})
 
+    def remove(self) -> None:
+        with self.lock():
+            self._writing.change({"$set": {"head": None, "kept": []}})  # there is no index any more
+            with self._client.explained(), self._client.patient():
+                for name in ("generations", *TABLES, "vectors", "segments", "state"):
+                    self._collection(name).drop()
+
 
 def _number(key: str) -> int:
     return int(key.partition(".")[0])

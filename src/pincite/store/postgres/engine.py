@@ -18,7 +18,7 @@ from pincite.store.postgres.connections import Address, Connection, Connections
 from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
 from pincite.store.postgres.schema import check_version, migrate
 from pincite.store.postgres.telling import server_of, stamp_of
-from pincite.store.postgres.values import halves, plain, stored, to_name, to_number, vector_rows
+from pincite.store.postgres.values import halves, plain_row, stored, to_name, to_number, vector_rows
 from pincite.store.server.contract import TABLES, Row
 
 # Making the index of many vectors takes minutes.
@@ -107,7 +107,7 @@ class PostgresEngine:
             sql += f" LIMIT {int(limit)}"
         rows = self._read(sql, parameters)
         names = {to_number(name): name for name in segments}
-        return [_plain_row(row, names[row[0]], texts) for row in rows]
+        return [plain_row(row, names[row[0]], texts) for row in rows]
 
     def blobs(
         self, name: str, wanted: Mapping[str, Sequence[int] | None]
@@ -311,10 +311,11 @@ class PostgresEngine:
                         f"DELETE FROM {table} WHERE segment = ANY(%s::bigint[])".encode(), (gone,)
                     )
 
-
-def _plain_row(row: Row, segment: str, texts: Sequence[int]) -> Row:
-    values = list(row)
-    values[0] = segment
-    for at in texts:
-        values[at] = plain(values[at])
-    return tuple(values)
+    def remove(self) -> None:
+        sql = f"DROP SCHEMA {self._address.quoted} CASCADE"
+        with (
+            self.lock(),
+            self._written() as connection,
+            self._connections.patient(connection, BUILD_SECONDS),
+        ):
+            connection.execute(sql.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, str) and "\x01" in value:
         return value.replace("\x01b", "\x00").replace("\x01a", "\x01")
     return value
+
+
+def plain_row(row: Sequence[Any], segment: str, texts: Sequence[int]) -> tuple[Any, ...]:
+    """Return a row with the name of its segment, and with its texts as they were given."""
+    values = list(row)
+    values[0] = segment
+    for at in texts:
+        values[at] = plain(values[at])
+    return tuple(values)
 
 
 def vector_rows(segment: int, model: int, vectors: Array) -> Iterator[bytes]:

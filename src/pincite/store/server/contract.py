@@ -181,6 +181,15 @@ class Stamped(Protocol):
 
 
 @runtime_checkable
+class Removable(Protocol):
+    """What an engine may do besides: be rid of an index."""
+
+    def remove(self) -> None:
+        """Remove the index and all that was made for it; IndexBusy if somebody writes."""
+        ...
+
+
+@runtime_checkable
 class Named(Protocol):
     """What an engine may tell besides."""
 

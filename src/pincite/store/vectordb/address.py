@@ -12,6 +12,8 @@ from pincite.core.locations import shown
 
 DEFAULT_NAME = "pincite"
 _NAME = re.compile(r"[a-z][a-z0-9_]{2,40}")
+# What collections of an index are called behind its name: another's name may not look like it.
+_OURS = re.compile(r"_(mark|records|vectors)(_|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,11 @@ def address_of(url: str, *, port: int, options: Mapping[str, str], like: str) ->
 def index_name(name: str, where: str) -> str:
     """Return the name of an index, which collections begin with; ConfigError if they cannot."""
     name = name or DEFAULT_NAME
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or _OURS.search(name):
         raise ConfigError(
             f"{name!r} is no name for an index in {where}",
-            hint="small letters, digits and _, a letter first, 3 to 41 in all",
+            hint="small letters, digits and _, a letter first, 3 to 41 in all, "
+            "and without _mark, _records, _vectors",
         )
     return name
 

@@ -98,6 +98,10 @@ class Driver(Protocol):
         """Remove homes with all that is in them."""
         ...
 
+    def remove(self) -> None:
+        """Remove all that is of the index, marks last."""
+        ...
+
     def put(self, home: int, records: Sequence[Record], *, replace: bool = False) -> None:
         """Add records, or replace one of the same id; durable when it returns."""
         ...

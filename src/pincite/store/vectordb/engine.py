@@ -297,3 +297,9 @@ class VectorEngine:
                 self._driver.drop_mark(f"{_GENERATION}{number}")
                 self._generations.pop(number, None)
         self._driver.drop_homes(present - kept)
+
+    def remove(self) -> None:
+        with self.lock():
+            for number in self._numbers():  # from now on there is no index
+                self._driver.drop_mark(f"{_GENERATION}{number}")
+            self._driver.remove()
