@@ -30,12 +30,12 @@ from typing import Any
 MEMORY = Path("/dev/shm")
 START_SECONDS = 120.0
 SEALED = 3  # the state of a part that grows no more, and is served with its indexes
-# The server looks around every now and then; for tests more often, so that they wait less.
+# The server looks around every now and then; for tests more often, so that they wait less. Not its
+# clock, though, which would take a fifth of a core while nobody asks.
 OPTIONS = {
     "queryCoord.checkInterval": "100",
     "queryCoord.distPullInterval": "100",
     "queryCoord.checkHandoffInterval": "500",
-    "proxy.timeTickInterval": "50",
     "rocksmq.lrucacheratio": "0.01",
     "common.gracefulStopTimeout": "1",
     "log.level": "warn",

@@ -1,6 +1,6 @@
 """One server of each kind for all tests here, started when the first one needs it.
 
-Milvus and Chroma work even when nobody asks: they are stopped when other tests follow.
+Milvus and Chroma work even when nobody asks: each module has its own, stopped when it is done.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
             client.drop_database(name)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def milvus() -> Iterator[Milvus]:
     pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
     pytest.importorskip("milvus", reason="no Milvus is installed")
@@ -67,7 +67,7 @@ def milvus() -> Iterator[Milvus]:
         yield server
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def new_milvus(milvus: Milvus) -> Callable[[], str]:
     """Lend what names a new index in Milvus.
 
@@ -93,7 +93,7 @@ def new_milvus(milvus: Milvus) -> Callable[[], str]:
     return made
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chroma() -> Iterator[Chroma]:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
@@ -101,7 +101,7 @@ def chroma() -> Iterator[Chroma]:
         yield server
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def new_chroma(chroma: Chroma) -> Callable[[], str]:
     """Lend what names a new index in Chroma."""
     return lambda: f"{chroma.url}/t{uuid4().hex[:12]}"

@@ -24,7 +24,7 @@ from pincite.store.location import open_snapshot  # noqa: E402
 from pincite.testing.documents import build, library  # noqa: E402
 
 # As many as one likes by PINCITE_TEST_GENERATIONS.
-GENERATIONS = int(os.environ.get("PINCITE_TEST_GENERATIONS", "22"))
+GENERATIONS = int(os.environ.get("PINCITE_TEST_GENERATIONS", "12"))
 WORDS_ALONE = Settings()
 LOOK = "0.2"
 OPTIONS = (
