@@ -280,6 +280,7 @@ def main() -> None:
     options.add_argument("--chunks", type=int, default=20_000)
     options.add_argument("--queries", type=int, default=100)
     options.add_argument("--stores", default="postgresql,milvus", help="beside the folder")
+    options.add_argument("--folder", type=Path, help="keep the index there, or take what is there")
     options.add_argument("--measure", help=argparse.SUPPRESS)
     options.add_argument("--server", type=int, default=0, help=argparse.SUPPRESS)
     options.add_argument("--exact", action="store_true", help=argparse.SUPPRESS)
@@ -291,9 +292,10 @@ def main() -> None:
         measure(chosen.measure, chosen.queries, chosen.server, exact=chosen.exact)
         return
     with tempfile.TemporaryDirectory(prefix="pincite-bench-") as room:
-        folder = Path(room) / "index"
+        folder = chosen.folder or Path(room) / "index"
         start = time.perf_counter()
-        build(folder, chosen.chunks, Settings())
+        if not folder.exists():
+            build(folder, chosen.chunks, Settings())
         built = time.perf_counter() - start
         found = measured(str(folder), chosen.queries, exact=False)
         table("folder", found, found["best"])
