@@ -15,7 +15,7 @@ from pincite.core.errors import SourceError
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 # Kinds that take long are tried in part here: every so manieth case.
-STEPS = {"commands to a terminal": 5, "our own patterns": 4, "models": 2, "Markdown": 2}
+STEPS = {"commands to a terminal": 5, "our own patterns": 8, "models": 2, "Markdown": 2}
 ALL = cases()
 KINDS = list(dict.fromkeys(case.kind for case in ALL))
 

@@ -79,8 +79,7 @@ def reproduce(
         ),
     ] = False,
     leaky: Annotated[
-        bool,
-        typer.Option("--leaky", help="OHR-Bench: the published forest, with its leak and without."),
+        bool, typer.Option("--leaky", help="OHR-Bench: the published forest with and without leak")
     ] = False,
     model: Annotated[
         Path | None,
@@ -91,8 +90,7 @@ def reproduce(
         typer.Option("--store", help="URL of a server: copy the indexes there, and ask those."),
     ] = "",
     keep: Annotated[
-        bool,
-        typer.Option("--keep", help="With --store: let the copies stay, for the next time."),
+        bool, typer.Option("--keep", help="With --store: let the copies stay, for the next time.")
     ] = False,
     config: ConfigOption = None,
     sets: SetOption = None,

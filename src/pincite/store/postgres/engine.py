@@ -312,10 +312,7 @@ class PostgresEngine:
                     )
 
     def remove(self) -> None:
-        sql = f"DROP SCHEMA {self._address.quoted} CASCADE"
-        with (
-            self.lock(),
-            self._written() as connection,
-            self._connections.patient(connection, BUILD_SECONDS),
-        ):
-            connection.execute(sql.encode())
+        sql = f"DROP SCHEMA {self._address.quoted} CASCADE".encode()
+        patient = self._connections.patient
+        with self.lock(), self._written() as used, patient(used, BUILD_SECONDS):
+            used.execute(sql)
