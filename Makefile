@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 DEMO    = demo-index
-# One more than there are cores: many tests wait for a server or a browser. Each of them, and what it
+# Two more than there are cores: many tests wait for a server or a browser. Each of them, and what it
 # starts, calculates with one thread: more would get in each other's way.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 # `make security AUDIT=--allow-unreachable` where no advisory service can be reached.
 AUDIT  ?=
 # Other engines to measure: `make bench PEER=all`, or some of them: `PEER="bm25s tantivy"`.
@@ -47,7 +47,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not alone"
-	$(BIN)/pytest -m alone tests
+	$(BIN)/pytest -m alone $$(grep -rl --include="test_*.py" "mark\.alone" tests)
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format .

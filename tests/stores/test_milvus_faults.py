@@ -17,6 +17,9 @@ pytestmark = pytest.mark.slow
 class TestMilvusFaults(VectorFaults):
     kills = 1  # it takes its time to come back
     no_hang = 45.0
+    # It dies before the commit here; Chroma, behind the same engine and sooner back, at any moment.
+    test_killed_while_rows_are_written = None
+    test_killed_while_arrays_are_written = None
 
     def settings(self) -> Settings:
         """Give it time: on a busy machine it needs more than two seconds for an answer."""
