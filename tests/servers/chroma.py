@@ -2,29 +2,28 @@
 
 As a program it starts one, prints its URL and stops it when its input ends:
 
-    python tests/servers/chroma.py
+    python -m tests.servers.chroma
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from contextlib import suppress
 from pathlib import Path
+
+from tests.servers.process import ServerProcess
 
 # It syncs after every write; a killed process loses nothing in memory-backed files.
 MEMORY = Path("/dev/shm")
 START_SECONDS = 60.0
 
 
-class Chroma:
+class Chroma(ServerProcess):
     """One server with nothing in it; an index is named behind its URL."""
 
     def __init__(self, folder: Path | None = None, *, in_memory: bool = True) -> None:
@@ -36,19 +35,6 @@ class Chroma:
             self.port: int = listening.getsockname()[1]
         self.url = f"chroma://127.0.0.1:{self.port}"
         self.user: dict[str, int] = {}  # whose process it is: ours
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Chroma:
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        shutil.rmtree(self.home, ignore_errors=True)
 
     def start(self) -> None:
         """Start it, or start it again, and wait until it answers."""
@@ -67,30 +53,8 @@ class Chroma:
                 raise RuntimeError(f"Chroma did not start:\n{told}")
             time.sleep(0.05)
 
-    def kill(self) -> None:
-        """Kill the server at once."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-
-    def freeze(self) -> None:
-        """Let it hang: connections stay open and nobody answers."""
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGCONT)
-
     def processes(self) -> list[int]:
         return [self.pid]
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
 
     def size(self) -> int:
         """Return the bytes of all its files."""

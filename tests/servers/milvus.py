@@ -2,7 +2,7 @@
 
 As a program it starts one, prints its URL and stops it when its input ends:
 
-    python tests/servers/milvus.py
+    python -m tests.servers.milvus
 
 It is the server of the package ``milvus`` 2.3.5, the newest that comes as one. It listens on all
 addresses of the machine, which cannot be set, and asks for no password.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -21,10 +20,12 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from tests.servers.process import ServerProcess
 
 # It syncs after every write; a killed process loses nothing in memory-backed files.
 MEMORY = Path("/dev/shm")
@@ -42,7 +43,7 @@ OPTIONS = {
 }
 
 
-class Milvus:
+class Milvus(ServerProcess):
     """One server with nothing in it."""
 
     def __init__(self, session_seconds: int = 30, *, for_tests: bool = True) -> None:
@@ -61,20 +62,10 @@ class Milvus:
         self._ports = _free_ports(12)
         self.port = self._ports[0]
         self.url = f"milvus://127.0.0.1:{self.port}/default"
-        self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Milvus:
-        try:
-            self._configure()
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        shutil.rmtree(self.home, ignore_errors=True)
+    def __enter__(self) -> Self:
+        self._configure()
+        return super().__enter__()
 
     def _configure(self) -> None:
         from milvus import MilvusServerConfig
@@ -127,28 +118,6 @@ class Milvus:
                 told = (self.home / "log").read_text(errors="replace")[-5000:]
                 raise RuntimeError(f"Milvus did not start:\n{told}")
             time.sleep(0.1)
-
-    def kill(self) -> None:
-        """Kill the server at once."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-
-    def freeze(self) -> None:
-        """Let it hang: connections stay open and nobody answers."""
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGCONT)
-
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
 
     def size(self) -> int:
         """Return the bytes of all its files."""

@@ -6,28 +6,27 @@ those that kill the server are left out then.
 
 As a program it starts one, prints its URL and stops it when its input ends:
 
-    python tests/servers/mongodb.py
+    python -m tests.servers.mongodb
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
+
+from tests.servers.process import ServerProcess
 
 START_SECONDS = 60.0
 # It syncs after every single document; a killed process loses nothing in memory-backed files.
 MEMORY = Path("/dev/shm")
 
 
-class MongoDB:
+class MongoDB(ServerProcess):
     """One server with no database in it."""
 
     def __init__(self) -> None:
@@ -35,19 +34,6 @@ class MongoDB:
         self.home = Path(tempfile.mkdtemp(prefix="pincite-mongodb-", dir=room))
         self.port = _free_port()
         self.url = f"mongodb://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> MongoDB:
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        shutil.rmtree(self.home, ignore_errors=True)
 
     def start(self) -> None:
         """Start it, or start it again, and wait until it answers."""
@@ -65,23 +51,6 @@ class MongoDB:
             if self._process.poll() is not None or time.monotonic() > waited_until:
                 raise RuntimeError("the server did not start:\n" + (self.home / "log").read_text())
             time.sleep(0.05)
-
-    def kill(self) -> None:
-        """Kill the server at once."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):  # it did not even start
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
-
-    def freeze(self) -> None:
-        """Let it hang: connections stay open and nobody answers."""
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGCONT)
 
     def _answers(self) -> bool:
         try:

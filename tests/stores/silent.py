@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -113,25 +112,6 @@ class VectorFaults(FaultContract):
             builder.flush()
         with open_snapshot(url) as snapshot:
             assert snapshot.documents() == ["a.md"]
-
-    def test_of_many_writers_one_at_a_time(self) -> None:
-        url = self.fresh()
-        told: list[str] = []
-
-        def write(number: int) -> None:
-            try:
-                build(url, {f"{number}.md": rules(number)})
-                told.append(f"{number}.md")
-            except IndexBusy:
-                pass
-
-        threads = [threading.Thread(target=write, args=(n,)) for n in range(1, 5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        with open_snapshot(url) as snapshot:
-            assert told and snapshot.documents() == sorted(told)
 
     def test_an_index_of_another_version_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         url = self.fresh()

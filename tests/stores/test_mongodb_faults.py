@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -131,26 +130,6 @@ def test_a_living_writer_is_not_disturbed(server: MongoDB) -> None:
         builder.flush()
     with open_snapshot(url) as snapshot:
         assert snapshot.documents() == ["a.md"]
-
-
-def test_of_many_writers_one_at_a_time(server: MongoDB) -> None:
-    url = f"{server.url}/many"
-    told: list[str] = []
-
-    def write(number: int) -> None:
-        try:
-            build(url, {f"{number}.md": rules(number)})
-            told.append(f"{number}.md")
-        except IndexBusy:
-            pass
-
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with open_snapshot(url) as snapshot:
-        assert told and snapshot.documents() == sorted(told)
 
 
 def test_values_that_no_document_holds_are_cut(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from pincite.api import Index
-from pincite.core.errors import StoreError, StoreUnavailable
+from pincite.core.errors import IndexBusy, StoreError, StoreUnavailable
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_snapshot
@@ -204,3 +204,22 @@ class FaultContract:
                 self.server.thaw()
             assert self.in_time(lambda: index.search(ASKED).passages) == before
             assert index.search(ALSO_ASKED).passages
+
+    def test_of_many_writers_one_at_a_time(self) -> None:
+        url = self.fresh()
+        told: list[str] = []
+
+        def write(number: int) -> None:
+            try:
+                build(url, {f"{number}.md": rules(number)})
+                told.append(f"{number}.md")
+            except IndexBusy:
+                pass
+
+        threads = [threading.Thread(target=write, args=(n,)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with open_snapshot(url) as snapshot:
+            assert told and snapshot.documents() == sorted(told)
