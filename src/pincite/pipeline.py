@@ -13,7 +13,7 @@ from pincite.core.settings import RoutingSettings, Settings
 from pincite.core.stages import PairScorer, Reranker, Retriever
 from pincite.core.types import Query, Ranking, Step
 from pincite.embed.encoders import open_encoder
-from pincite.embed.models import Encoder, TokenEncoder, spec_of
+from pincite.embed.models import Encoder, ModelSpec, TokenEncoder, spec_of
 from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.server_vectors import vector_index
@@ -46,12 +46,15 @@ class Pipeline:
     retriever: Retriever
     rerankers: Sequence[Reranker] = ()
     depth: int = 100
+    notes: tuple[str, ...] = ()  # what the reader of every ranking should know, in plain words
 
     def steps(self, query: Query, k: int) -> Iterator[Step]:
         """Yield the ranking after each stage with the time that the stage took."""
         start = time.perf_counter()
         # Candidates beyond k are for re-rankers to choose from.
         ranking = self.retriever.retrieve(query, max(k, self.depth) if self.rerankers else k)
+        if self.notes:
+            ranking = replace(ranking, notes=(*ranking.notes, *self.notes))
         yield Step(self.retriever.name, ranking, time.perf_counter() - start)
         for stage in self.rerankers:
             start = time.perf_counter()
@@ -125,13 +128,18 @@ def dense(settings: Settings, index: OpenIndex) -> Pipeline:
 
 
 def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
-    """Words and meaning, named places first; words alone where there are no vectors."""
+    """Words and meaning, named places first; words alone where there are no vectors.
+
+    Who asked for meaning by the name of a pipeline is told that there is none.
+    """
     rows = Rows(index)
     words = _words(settings, index, rows)
     weight = settings.hybrid.dense_weight
     spec = spec_of(settings.embedding)
     if not weight or spec is None or not index.has_vectors(spec.id):
-        return _with_places(words, words, settings, index)
+        by_words = _with_places(words, words, settings, index)
+        is_asked_for = weight and settings.search.pipeline != "default"
+        return replace(by_words, notes=(_no_vectors(spec),)) if is_asked_for else by_words
     encoder = open_encoder(settings.embedding)  # one for all: a question is encoded once
     both = Hybrid(
         [(words, 1 - weight), (_dense(encoder, index, rows), weight)],
@@ -142,6 +150,11 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
     return _with_places(
         both, words, settings, index, _late(encoder, settings.late_weight, index, rows)
     )
+
+
+def _no_vectors(spec: ModelSpec | None) -> str:
+    why = f"the index has no vectors of {spec.id}" if spec else "embedding.model is none"
+    return f"searched by words alone: {why}"
 
 
 def hybrid_graph(settings: Settings, index: OpenIndex) -> Pipeline:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import EmbeddingSettings, Settings
+from pincite.core.settings import EmbeddingSettings, Settings, load_settings
 from pincite.embed import cache
 from pincite.store.manifest import current, damage
 from pincite.update import ingest_files, remove
@@ -53,6 +53,20 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
     assert first(folder, "when is income paid out to workers") == "pay.md"
     assert first(folder, "repairing a plumbing problem") == "water.md"
     assert damage(folder) == []
+
+
+@pytest.mark.parametrize("pipeline", ["hybrid", "hybrid+late", "hybrid+rerank"])
+def test_who_asks_for_meaning_is_told_where_there_is_none(tmp_path: Path, pipeline: str) -> None:
+    folder = build(tmp_path, list(TEXTS))
+    asked = load_settings(overrides=[f"search.pipeline={pipeline}"])
+    told = ("searched by words alone: the index has no vectors of minilm@2",)
+    with Index.open(folder, asked) as index:
+        assert index.search("leaks").ranking.notes == told
+    with Index.open(folder) as index:  # nothing was asked for: words are all that there is
+        assert index.search("leaks").ranking.notes == ()
+    embedded(folder, asked)
+    with Index.open(folder, asked) as index:
+        assert index.search("leaks").ranking.notes == ()
 
 
 def test_only_what_is_new_is_encoded(tmp_path: Path) -> None:
