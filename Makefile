@@ -46,8 +46,8 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope -m "not alone"
-	$(BIN)/pytest -m alone tests
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder -m "not alone"
+	$(BIN)/pytest -m alone $$(grep -rl --include="test_*.py" "mark\.alone" tests)
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format .

@@ -35,6 +35,21 @@ if SHARED_CACHE not in os.environ:
 os.environ["PINCITE_CACHE"] = os.environ[SHARED_CACHE]
 
 
+# Servers take the longest: who begins with them does not wait for one of them at the end.
+LONGEST_FIRST = ("stores", "e2e", "integration", "serve", "faults", "property")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests of the folders that take long before the others."""
+    here = Path(__file__).parent
+
+    def turn(item: pytest.Item) -> int:
+        inside = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
+        return LONGEST_FIRST.index(inside) if inside in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    items.sort(key=turn)
+
+
 # Ray reads its token once in the life of a process.
 RAY_TOKEN = os.urandom(32).hex()
 
