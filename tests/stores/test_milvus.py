@@ -15,6 +15,7 @@ from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavail
 from pincite.core.settings import StoreSettings
 from pincite.store.location import open_engine, open_snapshot, server_of
 from pincite.store.milvus import driver
+from pincite.store.vectordb.driver import Absent
 from pincite.testing import StoreContract
 from pincite.testing.documents import build, rules
 
@@ -70,6 +71,8 @@ def test_shards_are_set_when_an_index_is_made(milvus: Milvus) -> None:
         (1001, "write file: no space left on device", StoreFull),
         (101, "collection not loaded[collection=7]", StoreUnavailable),
         (2, "service unavailable: internal: Milvus Proxy is not ready yet", StoreUnavailable),
+        (200, "partition not found[partition=h7]", Absent),
+        (65535, "partition name h7 not found", Absent),
         (1100, "invalid parameter", StoreError),
     ],
 )

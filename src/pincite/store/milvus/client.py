@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable
 from threading import BoundedSemaphore, Lock
@@ -19,6 +20,8 @@ PATIENT_SECONDS = 600.0
 PAUSE_SECONDS = 0.2
 # Codes of its own table of errors: no such collection, no such partition.
 _ABSENT = (100, 200)
+# What a question about a partition is told that another writer has just dropped: no code of these.
+_ABSENT_WORDS = re.compile(r"partition name \S+ not found", re.I)
 # What a server says that has just started: it knows its collections and does not serve them yet.
 _NOT_YET = (
     "not loaded",
@@ -109,7 +112,7 @@ class Client:
     def _told(self, error: Exception) -> PinciteError:
         where, reason = self.shown, " ".join(str(error).split())[:300]
         code, words = _code(error), reason.lower()
-        if getattr(error, "code", None) in _ABSENT:
+        if getattr(error, "code", None) in _ABSENT or _ABSENT_WORDS.search(reason):
             return Absent(f"{where}: {reason}", hint="open the index again")
         if any(each in words for each in _NO_ROOM):
             return StoreFull(
