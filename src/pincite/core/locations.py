@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 # Here, in a folder for each server, is what belongs to an index and does not come from documents.
 FILES = "pincite-files"
-# Only what may hold a password; other addresses are left as they are.
-_SECRET_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>]*(?:@|password=)[^\s'\"`<>]*")
+# What a URL is written in, and what its scheme is: letters, digits and signs, a letter first.
+_WORD = re.compile(r"[^\s'\"`<>]+")
+_NOT_FIRST = string.digits + "+.-"
+_IN_SCHEME = string.ascii_letters + _NOT_FIRST
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.]+")
 
 
@@ -54,8 +57,20 @@ def without_passwords(text: str) -> str:
 
     >>> without_passwords("store: got 'postgresql://ann:secret@db/laws'")
     "store: got 'postgresql://ann@db/laws'"
+    >>> without_passwords("(see https://a.org/b; 2a://ann:x@db?password=y)")
+    '(see https://a.org/b; 2a://ann@db'
     """
-    return _SECRET_URL.sub(lambda found: shown(found.group()), text) if "://" in text else text
+    return _WORD.sub(_without_password, text) if "://" in text else text
+
+
+def _without_password(found: re.Match[str]) -> str:
+    """Return a word as people may read it: it changes if it ends with a URL that has a secret."""
+    before, mark, rest = found.group().partition("://")
+    scheme = before[len(before.rstrip(_IN_SCHEME)) :].lstrip(_NOT_FIRST)
+    # Only what may hold a password; other addresses are left as they are.
+    if not scheme or not ("@" in rest or "password=" in rest):
+        return found.group()
+    return before[: len(before) - len(scheme)] + shown(f"{scheme}{mark}{rest}")
 
 
 def beside(location: str | Path, folder: str = "") -> Path:
