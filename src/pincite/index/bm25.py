@@ -20,6 +20,8 @@ PLUS_DELTA = 1.0  # (Lv and Zhai 2011)
 DENSE_SHARE = 16
 # Memory for the dense arrays of frequent terms.
 KEPT_BYTES = 64_000_000
+# Postings of small segments whose worth is worked out once, eight bytes each.
+KEPT_POSTINGS = 2_000_000
 REMEMBERED_IDFS = 4096
 
 
@@ -61,6 +63,8 @@ class Scorer:
         self.bm25 = bm25
         self._kept: dict[tuple[bool, int, int, float], Array] = {}
         self._kept_bytes = 0
+        self._worths: dict[tuple[bool, int], Array | None] = {}
+        self._worths_left = KEPT_POSTINGS
         self._idf = lru_cache(maxsize=REMEMBERED_IDFS)(self._find_idf)
         self._lock = Lock()
 
@@ -93,17 +97,35 @@ class Scorer:
     def _rare(self, weighted: Sequence[tuple[Term, float]], segment: int, *, pairs: bool) -> Array:
         """Return the scores of all rows by terms with short lists."""
         field, norms = self._field(segment, pairs=pairs)
-        spans = [term.postings[segment] for term, _ in weighted]
-        if not spans:
+        if not weighted:
             return np.zeros(len(norms))
-        rows = np.concatenate([field.rows[start:end] for start, end in spans])
-        counts = np.concatenate([field.counts[start:end] for start, end in spans])
-        values = self.bm25.saturated(counts, norms[rows])
-        values *= np.repeat(
-            [weight for _, weight in weighted], [end - start for start, end in spans]
-        )
+        spans = [(*term.postings[segment], weight) for term, weight in weighted]
+        rows = np.concatenate([field.rows[start:end] for start, end, _ in spans])
+        worth = self._worth(segment, pairs=pairs)
+        if worth is not None:
+            values = np.concatenate([weight * worth[start:end] for start, end, weight in spans])
+        else:
+            counts = np.concatenate([field.counts[start:end] for start, end, _ in spans])
+            values = self.bm25.saturated(counts, norms[rows])
+            values *= np.repeat([w for *_, w in spans], [end - start for start, end, _ in spans])
         # Of nothing, bincount makes integers, whatever the values are.
         return np.bincount(rows, values, minlength=len(norms)).astype(np.float64, copy=False)
+
+    def _worth(self, segment: int, *, pairs: bool) -> Array | None:
+        """Return what all postings of a small segment are worth before their idf, from memory."""
+        key = (pairs, segment)
+        if key not in self._worths:
+            field, norms = self._field(segment, pairs=pairs)
+            with self._lock:
+                # Postings in a server are not at hand as a whole.
+                is_small = isinstance(field.counts, np.ndarray)
+                is_small = is_small and len(field.counts) <= self._worths_left
+                if key not in self._worths:
+                    self._worths_left -= len(field.counts) if is_small else 0
+                    self._worths[key] = (
+                        self.bm25.saturated(field.counts, norms[field.rows]) if is_small else None
+                    )
+        return self._worths[key]
 
     def _frequent(self, term: Term, weight: float, segment: int, *, pairs: bool) -> Array:
         """Return one term's contribution to all rows, from memory if there is room for it."""

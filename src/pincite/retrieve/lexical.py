@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import repeat
 
 import numpy as np
@@ -135,7 +135,7 @@ class LexicalRun:
         self.totals: list[Array] = []
         for number, segment in enumerate(owner.index.segments):
             columns = self._columns(number, segment)
-            total = sum(columns.values(), np.zeros(len(segment.ids)))
+            total = reduce(np.add, columns.values()) if columns else np.zeros(len(segment.ids))
             mask = masks[number]
             self.columns.append(columns)
             self.totals.append(total if mask is None else np.where(mask, total, 0.0))
@@ -146,6 +146,8 @@ class LexicalRun:
     @cached_property
     def near(self) -> Array:
         """The rows that get a window score, in rising order."""
+        if not self.window_depth:
+            return np.zeros(0, dtype=np.int64)
         return np.sort(self._by_columns(self.window_depth)[: self.window_depth])
 
     @cached_property
@@ -155,6 +157,8 @@ class LexicalRun:
 
     def best(self, k: int) -> Array:
         found = self._by_columns(max(k, self.window_depth))
+        if not self.window_depth:  # then terms and pairs are all that there is
+            return found
         if "near" not in self.__dict__:  # the first of these are the nearest: ask once for both
             self.near = np.sort(found[: self.window_depth])
         found = np.sort(found)
@@ -171,7 +175,7 @@ class LexicalRun:
         for number, (chosen, inner) in self.owner.rows.by_segment(rows):
             for name, values in self.columns[number].items():
                 found[chosen, self.owner.part_names.index(name)] = values[inner]
-        if len(self.near):
+        if self.window_depth and len(self.near):
             at = np.searchsorted(self.near, rows)
             at[at == len(self.near)] = 0
             found[:, 2] = np.where(self.near[at] == rows, self.windows[at], 0.0)
@@ -199,6 +203,8 @@ class LexicalRun:
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
         for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
             found = top_rows(total, k)
+            if len(self.totals) == 1:
+                return self.owner.rows.best(found, total[found], k)
             rows.append(found + offset)
             scores.append(total[found])
         return self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k)
@@ -262,7 +268,7 @@ class LexicalRun:
 
 def hits_of(rows: Rows, found: Array, run: Run, names: tuple[str, ...]) -> list[Hit]:
     """Return rows as hits, with the parts of their scores as features."""
-    ids = (chunk_id.decode() for chunk_id in rows.ids(found).tolist())
+    ids = map(bytes.decode, rows.ids(found).tolist())
     parts = run.parts(found).tolist()
     # A hundred hits a search: functions of C make their features in half the time.
     features = map(dict, map(zip, repeat(names), parts))

@@ -126,10 +126,11 @@ class RowScorer(Retriever, Protocol):
 def top_rows(scores: Array, k: int, *, above: float = 0.0) -> Array:
     """Return rows with scores above a bound, among them the best ``k`` with all ties.
 
-    The k-th best of block maxima is a lower bound of the k-th best score, and much cheaper.
+    The k-th best of block maxima is a lower bound of the k-th best score, and much cheaper where
+    there are many rows for each that is wanted.
     """
     blocks = len(scores) // BLOCK_ROWS
-    if not 0 < k < blocks:
+    if not 0 < 4 * k < blocks:
         return np.flatnonzero(scores > above)
     # A block's rows stand far apart: the maximum over the first axis is the fast one.
     maxima = scores[: blocks * BLOCK_ROWS].reshape(BLOCK_ROWS, blocks).max(axis=0)
