@@ -22,6 +22,7 @@ from pincite.rerank.diversify import Diversify
 from pincite.rerank.late import LateInteraction
 from pincite.rerank.metrics import Metrics
 from pincite.rerank.pairs import CrossEncode
+from pincite.rerank.promise import Promise
 from pincite.rerank.scorers import open_scorer
 from pincite.rerank.threshold import Threshold
 from pincite.retrieve.dense import Dense
@@ -106,7 +107,8 @@ def _reranked(
     """Return the pipeline with pairs read before its hits are spread."""
     chosen = settings.rerank
     stages: list[Reranker] = [s for s in pipeline.rerankers if not isinstance(s, Spread)]
-    stages.append(CrossEncode(index.snapshot, scorer, chosen, metrics))
+    promise = Promise(index)
+    stages.append(CrossEncode(index.snapshot, scorer, chosen, metrics, promise=promise))
     if chosen.threshold:
         stages.append(Threshold(chosen))
     stages += [s for s in pipeline.rerankers if isinstance(s, Spread)]

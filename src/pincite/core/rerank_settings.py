@@ -34,6 +34,8 @@ class RerankSettings:
     pool: int = 10
     # Long chunks are read in windows of about so many tokens; the best window counts.
     window_tokens: int = 144
+    # Of a long chunk so many windows are read, those that hold most of the question; 0: all.
+    windows: int = 1
     # Pairs scored at once; 0: 8, or 64 with a service.
     batch: int = 0
     # Processor threads of a model that runs here; 0 takes all.

@@ -15,6 +15,7 @@ from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
 from pincite.core.types import Query, Ranking
 from pincite.rerank.pairs import CrossEncode
+from pincite.rerank.promise import Promise
 from pincite.rerank.reading import windows_of
 from pincite.rerank.scorers import LazyScorer
 from pincite.retrieve.lexical import Lexical
@@ -58,7 +59,7 @@ def due(ranking: Ranking, seconds: float) -> Ranking:
 
 def stage(index: Index, scorer: Any, **settings: Any) -> CrossEncode:
     chosen = replace(RerankSettings(enabled=True, weight=0.9), **settings)
-    return CrossEncode(index.snapshot, scorer, chosen)
+    return CrossEncode(index.snapshot, scorer, chosen, promise=Promise(index.opened))
 
 
 def locators(index: Index, ranking: Ranking) -> list[str]:
@@ -94,11 +95,35 @@ def test_long_chunks_are_read_to_their_end(make_index: MakeIndex) -> None:
     )
     index = make_index({"book.md": text})
     scorer = Scorer(7)
-    after = stage(index, scorer).rerank(found(index))
+    after = stage(index, scorer, windows=0).rerank(found(index))
     assert locators(index, after)[0] == "1.1"
     read = [text for texts in scorer.asked for text in texts]
     assert len(read) > 3 and all(len(text) < 1500 for text in read)
     assert all("1.1 Long" in text or "1.2 Short" in text for text in read)  # under its heading
+
+
+def test_of_a_long_chunk_the_windows_with_the_questions_words_are_read(
+    make_index: MakeIndex,
+) -> None:
+    filler = "other things are said here at length "
+    text = f"# Book\n\n## 1.1 Long\n\n{filler * 60}A fuse is number 7. {filler * 60}\n"
+    index = make_index({"book.md": text})
+    every, chosen = Scorer(7), Scorer(7)
+    all_read = stage(index, every, windows=0).rerank(found(index))
+    few_read = stage(index, chosen, windows=2).rerank(found(index))
+    assert len(every.asked[0]) > 3
+    read = [text for texts in chosen.asked for text in texts]
+    assert len(read) == 2 and any("number 7." in text for text in read)
+    assert few_read.hits[0].raw == all_read.hits[0].raw and few_read.notes == ()
+
+
+def test_windows_without_words_of_the_question_are_read_from_the_start(index: Index) -> None:
+    windows = ["one", "a fuse", "two", "the fuse is number 7"]
+    promise = Promise(index.opened)
+    assert promise.best("gloves?", windows, 2) == windows[:2]
+    assert promise.best("which fuse is number 7", windows, 1) == windows[3:]
+    assert promise.best("which fuse is number 7", windows, 2) == [windows[1], windows[3]]
+    assert promise.best("which fuse", windows, 9) == windows
 
 
 def test_every_script_is_cut(make_index: MakeIndex) -> None:
