@@ -133,7 +133,7 @@ class VectorIndex:
         left = sum(int(each.sum()) for each in sizes)
         if left <= looked_at(left):
             return {number: self._all_of(number, masks[number], query) for number in listed}
-        nearness = [part.centres @ query for part in listed.values() if part.centres is not None]
+        nearness = [np.vecdot(p.centres, query) for p in listed.values() if p.centres is not None]
         found = {}
         chosen = nearest_lists(nearness, sizes, looked_at(left))
         for (number, part), lists, places in zip(listed.items(), chosen, allowed, strict=True):
@@ -235,6 +235,7 @@ def _scores(part: Vectors, places: Array | slice, query: Array) -> Array:
     for at in range(0, len(scores), BLOCK):
         some = slice(at, at + BLOCK)
         codes = part.codes[some] if isinstance(places, slice) else part.codes[places[some]]
-        np.dot(codes.astype(np.float32), query, out=scores[some])
+        # Row by row: a product of matrices would wait for threads on a machine with other work.
+        np.vecdot(codes.astype(np.float32), query, out=scores[some])
     scores *= scales
     return scores

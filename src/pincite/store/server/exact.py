@@ -21,7 +21,8 @@ def nearest_of_all(
     for name in names:
         matrix = matrix_of(name)
         numbers = allowed.get(name)
-        scores = (matrix if numbers is None else matrix[numbers]) @ vector.astype(np.float32)
+        some = matrix if numbers is None else matrix[numbers]
+        scores = np.vecdot(some, vector.astype(np.float32))
         top = _best(scores, wanted)
         found = top if numbers is None else numbers[top]
         best += zip([name] * len(top), found.tolist(), scores[top].tolist(), strict=True)
