@@ -24,7 +24,7 @@ from pincite.core.types import Span
 from pincite.retrieve.dense import Dense
 
 MEANING, HIT, WORDS = 2.0, 1.0, 0.25
-# So many units are compared in meaning: each takes about ten milliseconds.
+# So many units are compared in meaning: each takes some milliseconds the first time.
 COMPARED = 24
 # A further quotation is worth this share of the best one's score at least.
 FURTHER = 0.93
@@ -129,8 +129,8 @@ class Extractor:
             for each in candidates
             for heading in [each.source.path[-1] if each.source.path else each.source.title]
         ]
-        vectors = self._dense.encoder.encode(texts).astype(np.float32)
-        found: list[float] = (vectors @ self._dense.encode(question)).tolist()
+        vectors = self._dense.texts.of(texts)
+        found: list[float] = np.vecdot(vectors, self._dense.encode(question)).tolist()
         return found
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pincite.core.types import Query, Ranking
 from pincite.embed.models import Encoder
+from pincite.embed.remembered import RememberedVectors
 from pincite.index.vectors import NO_VECTOR, VectorIndex
 from pincite.retrieve.lexical import hits_of
 from pincite.retrieve.rows import Rows, top_rows
@@ -33,6 +34,8 @@ class Dense:
         self.rows = rows
         # Several stages may ask for one question.
         self.encode = lru_cache(maxsize=REMEMBERED_QUESTIONS)(self._encode)
+        # And answers compare the same sentences with one question after the other.
+        self.texts = RememberedVectors(encoder)
 
     def _encode(self, text: str) -> Array:
         """Return the vector of a question."""
