@@ -25,6 +25,8 @@ from pincite.embed.token_codes import QueryTokens, TokenCodec, load_codec
 MOST_CHARS = 16
 # Questions whose vectors are kept: enough for all stages of all searches at the same time.
 QUESTIONS_KEPT = 256
+# And those with the vectors of all their tokens, up to 800 kB each.
+TOKENS_KEPT = 16
 
 
 class OnnxEncoder:
@@ -100,11 +102,11 @@ class OnnxEncoder:
         return vectors
 
     def encode_query(self, text: str) -> Array:
-        return self._question(text)[0]
+        return self._question_vector(text)
 
     def query_tokens(self, text: str) -> QueryTokens:
         """Return what late interaction wants to know of a question's tokens."""
-        return self._question(text)[1]
+        return self._question_tokens(text)
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
         """Return one vector a text, and the codes of its tokens."""
@@ -122,19 +124,32 @@ class OnnxEncoder:
             raise ModelError(f"{self._spec.name} has no token vectors", hint="use minilm")
         return load_codec(self._spec.name)
 
-    @cached_property
-    def _question(self) -> Callable[[str], tuple[Array, QueryTokens]]:
-        """A question is encoded once, however many stages ask for it."""
-        return lru_cache(maxsize=QUESTIONS_KEPT)(self._encoded_question)
+    # A question is encoded once, however many stages ask for it. What late interaction wants is
+    # worked out when it asks: most searches do without.
 
-    def _encoded_question(self, text: str) -> tuple[Array, QueryTokens]:
-        if not self._spec.has_tokens:
-            return self._sentence(text), QueryTokens.none()
-        vector, tokens, ids, offsets = self._with_tokens(text)
-        kept = self._kept(ids)
-        weights = self.codec.token_weights[ids[kept]]
-        shares = weights / max(float(weights.sum()), 1e-9)
-        return vector, QueryTokens(self.codec.projected(tokens[kept]), shares, offsets[kept])
+    @cached_property
+    def _question_vector(self) -> Callable[[str], Array]:
+        def found(text: str) -> Array:
+            return self._encoded(text)[0] if self._spec.has_tokens else self._sentence(text)
+
+        return lru_cache(maxsize=QUESTIONS_KEPT)(found)
+
+    @cached_property
+    def _question_tokens(self) -> Callable[[str], QueryTokens]:
+        def found(text: str) -> QueryTokens:
+            if not self._spec.has_tokens:
+                return QueryTokens.none()
+            _, tokens, ids, offsets = self._encoded(text)
+            kept = self._kept(ids)
+            weights = self.codec.token_weights[ids[kept]]
+            shares = weights / max(float(weights.sum()), 1e-9)
+            return QueryTokens(self.codec.projected(tokens[kept]), shares, offsets[kept])
+
+        return lru_cache(maxsize=QUESTIONS_KEPT)(found)
+
+    @cached_property
+    def _encoded(self) -> Callable[[str], tuple[Array, Array, Array, Array]]:
+        return lru_cache(maxsize=TOKENS_KEPT)(self._with_tokens)
 
     def _coded(self, text: str) -> tuple[Array, Array]:
         vector, tokens, ids, _ = self._with_tokens(text)
