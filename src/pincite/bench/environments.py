@@ -127,6 +127,14 @@ PEERS = {
         "txtai_.py", "txtai", ("txtai", "sentence-transformers"), ("txtai==9.14.0", *ST), True,
         {"txtai keyword": "words", "txtai hybrid": "hybrid"},
     ),
+    "flashrank": Peer(
+        "flashrank_.py", "flashrank", ("flashrank",), ("flashrank==0.2.10",), False,
+        {"FlashRank": "pairs"},
+    ),
+    "rerankers": Peer(
+        "rerankers_.py", "rerankers", ("rerankers", "transformers", "torch"),
+        ("rerankers==0.10.0", *ST), True, {"rerankers": "pairs"},
+    ),
 }  # fmt: skip
 
 Say = Callable[[str], None]

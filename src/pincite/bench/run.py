@@ -68,17 +68,29 @@ def _one(task: Task, pythons: dict[str, Path], home: Path, rounds: int, say: Say
     with tempfile.TemporaryDirectory(prefix="pincite-bench-") as scratch:
         folder = Path(scratch)
         if has_vectors:
-            if torch := pythons.get(VECTORS_BY):
-                from pincite.bench.weights import write_for_torch
-
-                task.encoder = encoder_of(torch)
-                task.cross_encoder = str(home / "cross-encoder")
-                write_for_torch(Path(task.cross_encoder))
+            torch = pythons.get(VECTORS_BY)
+            _write_weights(
+                task, torch, home / "cross-encoder", with_flashrank="flashrank" in pythons
+            )
             say(f"{task.name}: encoding {len(task.texts)} texts")
             yield from encode(task, torch, folder)
         for job in jobs:
             yield from job_lines(task, job, pythons, folder, rounds, say)
     yield from profiles(task, has_vectors=has_vectors)
+
+
+def _write_weights(task: Task, torch: Path | None, folder: Path, *, with_flashrank: bool) -> None:
+    """Put the weights that peers need where they look for them, and tell the task where."""
+    task.cross_encoder = str(folder)
+    if torch is not None:
+        from pincite.bench.weights import write_for_torch
+
+        task.encoder = encoder_of(torch)
+        write_for_torch(folder)
+    if with_flashrank:
+        from pincite.bench.padded import write_for_flashrank
+
+        write_for_flashrank(folder / "flashrank")
 
 
 def machine() -> Line:

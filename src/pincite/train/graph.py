@@ -61,11 +61,15 @@ class Graph:
         key = self.heads(self.linear(value, f"{name}.self.key"), [0, 2, 3, 1])
         content = self.heads(self.linear(value, f"{name}.self.value"), [0, 2, 1, 3])
         scale = self.constant("scale", np.float32(1 / math.sqrt(WIDTH // HEADS)))
-        weights = self.add("Mul", self.add("MatMul", query, key), scale)
+        weights = self.seen(self.add("Mul", self.add("MatMul", query, key), scale))
         mixed = self.add("MatMul", self.add("Softmax", weights, axis=-1), content)
         joined = self.add("Transpose", mixed, perm=[0, 2, 1, 3])
         shape = self.constant("joined_shape", np.array([0, 0, WIDTH]))
         return self.linear(self.add("Reshape", joined, shape), f"{name}.output.dense")
+
+    def seen(self, weights: str) -> str:
+        """Return what tokens make of each other, before it is shares: here all see all."""
+        return weights
 
     def layer(self, value: str, name: str) -> str:
         attended = self.add("Add", self.attention(value, f"{name}.attention"), value)
