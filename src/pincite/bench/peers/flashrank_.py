@@ -11,19 +11,19 @@ NAME = "ms-marco-TinyBERT-L-2-v2"  # the name under which our weights lie there
 
 
 def pairs(bench: Bench) -> Search:
-    import flashrank.Ranker as library
-    from flashrank import RerankRequest
+    import onnxruntime
+    from flashrank import Ranker, RerankRequest
 
-    with_threads = library.ort.InferenceSession
+    with_threads = onnxruntime.InferenceSession
 
     def one_thread(path: str) -> Any:
-        options = library.ort.SessionOptions()
+        options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         return with_threads(path, options)
 
-    library.ort.InferenceSession = one_thread
+    onnxruntime.InferenceSession = one_thread  # it has no setting for that
     folder = Path(bench.cross_encoder) / "flashrank"
-    model = library.Ranker(NAME, cache_dir=str(folder), max_length=256)
+    model = Ranker(NAME, cache_dir=str(folder), max_length=256)
 
     def search(question: str) -> list[int]:
         passages = [{"id": row, "text": bench.texts[row]} for row in bench.pool(question)]
