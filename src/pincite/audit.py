@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pincite.core.locators import locator_key, means_own
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk
 from pincite.ingest.structure.sequence import readings
@@ -72,6 +73,7 @@ def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Itera
     links = [link for link in snapshot.links(doc_id) if link.relation in RELATIONS]
     known = snapshot.documents_with({link.target for link in links})
     by_id = {chunk.id: chunk for chunk in places}
+    own = {locator_key(chunk.locator) for chunk in places}
     work = snapshot.work(doc_id)
     text = places[0].text if places else ""
     for link in links:
@@ -85,8 +87,7 @@ def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Itera
         if siblings:
             message = f"refers to {words}, which is only in {', '.join(siblings)}"
             yield Gap("other_edition", doc_id, where, message)
-        elif not others or link.target[:1].isdigit():
-            # A number means a place of its own document; a name may mean one of another.
+        elif not others or means_own(link.target, lambda names: not own.isdisjoint(names)):
             yield Gap("dangling_reference", doc_id, where, f"refers to {words}, which is nowhere")
 
 

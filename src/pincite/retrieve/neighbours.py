@@ -6,7 +6,8 @@ carried to the chunks that retrieval ranks:
 - a clause inside a searched chunk stands for that chunk;
 - a section that is cut stands for its first searched chunks: the first one counts fully, the
   others share one more;
-- a name means the places of the link's own document, and those of others only if its own has none.
+- a name means the places of the link's own document, and those of others only if its own has none;
+  a number of a chapter that its own document has never means a place of another.
 
 Whole documents are no neighbours, nor are names that very many places have. Every rule holds from
 both ends: what leads from A to B out leads from B to A in.
@@ -20,7 +21,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from pincite.core.locators import locator_key
+from pincite.core.locators import locator_key, means_own
 from pincite.core.types import Link, Span
 from pincite.store.graph import GraphRows, Place
 from pincite.store.location import graph_rows
@@ -205,6 +206,7 @@ class Homes:
     """Which places a name means, seen from a document."""
 
     def __init__(self, rows: GraphRows, keys: Iterable[str]) -> None:
+        self._rows = rows
         wanted = sorted(set(keys))
         self.places = {
             key: [place for place in places if place.kind != "document" or place.searched]
@@ -215,7 +217,15 @@ class Homes:
         """Return the homes in the document, or else all if they are not too many."""
         places = self.places.get(key, [])
         own = [place for place in places if place.doc_id == doc_id]
-        return own or (places if len(places) <= MAX_HOMES else [])
+        if own or not places:
+            return own
+
+        def has_any(names: Sequence[str]) -> bool:
+            named = self._rows.named(names).values()
+            return any(place.doc_id == doc_id for places in named for place in places)
+
+        is_vague = len(places) > MAX_HOMES or (doc_id and means_own(key, has_any))
+        return [] if is_vague else places
 
 
 class _Cover:

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
+from pincite.audit import audit
 from pincite.core.settings import IngestSettings, Settings
 from pincite.retrieve import neighbours as module
 from pincite.retrieve.neighbours import Neighbours
+from pincite.retrieve.references import references
 from pincite.update import ingest_files, remove
 
 CODE = """# Wiring Code
@@ -91,6 +93,22 @@ def test_links_lead_to_searched_chunks(index: Index) -> None:
     assert ("1.2(b) piece", "contains", "out", "Table 1.2") in found
     assert ("1.3(a)", "next", "out", "1.3(b)") in found
     assert ("9.1", "refers_to", "out", "9.2") in found
+
+
+def test_a_number_of_an_own_chapter_is_a_place_of_no_other_document(
+    make_index: Callable[..., Index],
+) -> None:
+    pool = "# Pool\n\n## 2.1 Diving\n\nOnly as sections 2.4 and 7.1 and Section 12 permit.\n"
+    tax = "# Tax\n\n## 2.4 Fines\n\nA fine is due.\n\n## 7.1 Fees\n\nA fee.\n\n## 12 End\n\nEnds.\n"
+    index = make_index({"pool.md": pool, "tax.md": tax}, SPLIT)
+    found = {edge for edge in edges(index) if edge[1] == "refers_to" and edge[2] == "out"}
+    assert found == {("2.1", "refers_to", "out", "7.1")}  # its chapter 7 may be another's
+    (place,) = index.show("2.1", "pool.md")
+    missing = [each.name for each in references(index.snapshot, place) if each.chunk_id is None]
+    assert missing == ["2.4", "12"]
+    gaps = audit(index.snapshot, ["pool.md"]).gaps
+    told = [gap.message for gap in gaps if gap.kind == "dangling_reference"]
+    assert ["2.4" in told[0], "12" in told[1], len(told)] == [True, True, 2]
 
 
 def test_what_goes_out_comes_in(index: Index) -> None:
