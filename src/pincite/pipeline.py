@@ -125,7 +125,8 @@ def lexical(settings: Settings, index: OpenIndex) -> Pipeline:
 
 def dense(settings: Settings, index: OpenIndex) -> Pipeline:
     """Meaning alone: the nearest vectors."""
-    nearest = _dense(open_encoder(settings.embedding), index, Rows(index))
+    typos = settings.search.typos
+    nearest = _dense(open_encoder(settings.embedding), index, Rows(index), typos=typos)
     return Pipeline(nearest, depth=settings.search.depth)
 
 
@@ -144,7 +145,10 @@ def hybrid(settings: Settings, index: OpenIndex) -> Pipeline:
         return replace(by_words, notes=(_no_vectors(spec),)) if is_asked_for else by_words
     encoder = open_encoder(settings.embedding)  # one for all: a question is encoded once
     both = Hybrid(
-        [(words, 1 - weight), (_dense(encoder, index, rows), weight)],
+        [
+            (words, 1 - weight),
+            (_dense(encoder, index, rows, typos=settings.search.typos), weight),
+        ],
         rows,
         method=settings.hybrid.method,
         depth=settings.search.depth,
@@ -171,10 +175,10 @@ def _words(settings: Settings, index: OpenIndex, rows: Rows | None = None) -> Le
     return Lexical(index, settings.lexical, rows, alias_weight=alias_weight, typos=search.typos)
 
 
-def _dense(encoder: Encoder | None, index: OpenIndex, rows: Rows) -> Dense:
+def _dense(encoder: Encoder | None, index: OpenIndex, rows: Rows, *, typos: bool = False) -> Dense:
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
-    return Dense(vector_index(index.snapshot, encoder.spec.id), encoder, rows)
+    return Dense(vector_index(index.snapshot, encoder.spec.id), encoder, rows, typos=typos)
 
 
 def _late(encoder: Encoder | None, weight: float, index: OpenIndex, rows: Rows) -> list[Reranker]:

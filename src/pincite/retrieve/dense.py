@@ -9,6 +9,7 @@ import numpy as np
 from pincite.core.types import Query, Ranking
 from pincite.embed.models import Encoder
 from pincite.embed.remembered import RememberedVectors
+from pincite.index.corrections import corrected
 from pincite.index.vectors import NO_VECTOR, VectorIndex
 from pincite.retrieve.lexical import hits_of
 from pincite.retrieve.rows import Rows, top_rows
@@ -23,13 +24,20 @@ REMEMBERED_QUESTIONS = 16
 
 
 class Dense:
-    """Ranks all chunks that have a vector."""
+    """Ranks all chunks that have a vector.
+
+    Args:
+        typos: take words that the index does not have for the nearest that it has.
+    """
 
     name = "dense"
     part_names = ("meaning",)
 
-    def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
+    def __init__(
+        self, vectors: VectorIndex, encoder: Encoder, rows: Rows, *, typos: bool = False
+    ) -> None:
         self.vectors = vectors
+        self.typos = typos
         self.encoder = encoder
         self.rows = rows
         # Several stages may ask for one question.
@@ -38,7 +46,9 @@ class Dense:
         self.texts = RememberedVectors(encoder)
 
     def _encode(self, text: str) -> Array:
-        """Return the vector of a question."""
+        """Return the vector of a question, as it was meant to be written."""
+        if self.typos:
+            text = corrected(text, self.rows.index.corrections.of(text))
         vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
         self.vectors.check(len(vector))
         return vector.astype(np.float32)

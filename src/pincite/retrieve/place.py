@@ -45,7 +45,7 @@ class PlaceFirst:
         quick: Retriever | None = None,
     ) -> None:
         self.inner = inner
-        # Behind a place that was asked for by its bare name, words say enough.
+        # Behind a place that was asked for by its bare number, words say enough.
         self.quick = quick or inner
         self.snapshot = snapshot
         self.analyzer = analyzer
@@ -58,8 +58,9 @@ class PlaceFirst:
 
     def retrieve(self, query: Query, k: int) -> Ranking:
         named = list(dict.fromkeys(chunk.id for chunk in self.places(query.text)))
-        is_name = bool(named) and is_bare_name(query.text)
-        found = (self.quick if is_name else self.inner).retrieve(query, k)
+        # A number says nothing more; a term is asked for with all that is said about it.
+        is_number = bool(named) and is_bare_name(query.text) and _has_digit(query.text)
+        found = (self.quick if is_number else self.inner).retrieve(query, k)
         if named:
             allowed = self.filters.satisfied(query.filters, named)
             named = [chunk_id for chunk_id in named if chunk_id in allowed]
@@ -117,6 +118,10 @@ class PlaceFirst:
             return is_titled, is_part, not asked & own, -max(own, default=0), chunk.span
 
         return sorted(self.snapshot.found_by([key]), key=order)
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)
 
 
 def _named_places(text: str) -> list[Mention]:
