@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from pincite.api import Index
-from pincite.core.errors import MALFORMED, SourceError, StoreError, StoreUnavailable
+from pincite.core.errors import SourceError
 from pincite.core.types import Query
+from pincite.evaluate.judgements.coverage import Corpus
+from pincite.evaluate.judgements.files import load
+from pincite.evaluate.judgements.questions import Place
 from pincite.learn.examples import Examples
 from pincite.learn.labels import Gold, grade_by_place
 from pincite.learn.train import FOLDS
@@ -32,25 +34,19 @@ class Judged:
 
 
 def read_judged(file: Path, index: Index) -> list[Judged]:
-    """Return the questions of a JSON lines file that have a place in the index.
+    """Return the questions of a file of judgements that have a place in the index.
 
-    A line has ``question`` and ``gold``: {"any": [...]} or {"all": [...]} of places, each with a
-    ``document`` and a ``locator`` or a ``page``. Questions without an answer teach nothing here.
+    Questions without an answer teach nothing here.
     """
+    corpus = Corpus(index.snapshot)
     found = []
-    try:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            item = json.loads(line) if line.strip() else {}
-            places = [*item.get("gold", {}).get("any", ()), *item.get("gold", {}).get("all", ())]
-            golds = [gold for place in places for gold in _golds(place, index)]
-            if golds:
-                section = section_of(str(places[0].get("locator", places[0].get("page", ""))))
-                found.append(Judged(item["question"][:MAX_QUESTION_CHARS], tuple(golds), section))
-    except (OSError, *MALFORMED) as error:
-        raise SourceError(
-            f"{file} is not a file of judged questions: {error!r}",
-            hint="one JSON object a line, with question and gold; see docs/learned.md",
-        ) from error
+    for question in load(file).questions:
+        places = [place for place in question.places if place.grade]
+        golds = [gold for place in places for gold in _golds(place, corpus)]
+        if golds:
+            first = places[0]
+            section = section_of(first.locator or first.section or first.table or str(first.page))
+            found.append(Judged(question.text[:MAX_QUESTION_CHARS], tuple(golds), section))
     if not found:
         raise SourceError(
             f"no question of {file} is answered by this index",
@@ -59,18 +55,11 @@ def read_judged(file: Path, index: Index) -> list[Judged]:
     return found
 
 
-def _golds(place: Mapping[str, Any], index: Index) -> Iterator[Gold]:
-    document = str(place["document"])
-    if "locator" not in place:
-        yield Gold(document, page=int(place["page"]))
-        return
-    try:
-        for chunk in index.show(str(place["locator"]), document):
-            yield Gold(document, span=chunk.span)
-    except StoreUnavailable:
-        raise
-    except StoreError:
-        return  # another edition of the documents; the summary counts what was used
+def _golds(place: Place, corpus: Corpus) -> list[Gold]:
+    """Return where a place stands; nothing in another edition of the documents."""
+    if place.kind == "page" and place.document in corpus.snapshot.documents():
+        return [Gold(place.document, page=place.page)]
+    return [Gold(span.doc_id, span=span) for span in corpus.spans(place)]
 
 
 def examples_of(index: Index, judged: Sequence[Judged], k: int) -> Examples:

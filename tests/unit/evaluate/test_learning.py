@@ -39,16 +39,22 @@ def lines(*items: dict[str, Any]) -> str:
 def test_questions_become_examples_and_a_model(index: Index, tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     asked = [
-        {"question": f"How long is the {word}?", "gold": {"any": [place]}}
+        {"id": word, "question": f"How long is the {word}?", "gold": {"any": [place]}}
         for word, place in [
             ("red beam", {"document": "rules.md", "locator": "1.1"}),
             ("blue rope", {"document": "rules.md", "locator": "2.1"}),
             ("green pipe", {"document": "rules.md", "locator": "3.1"}),
-            ("grey cable", {"document": "rules.md", "locator": "4.1"}),
+            ("grey cable", {"document": "rules.md", "section": "4.1"}),
         ]
     ]
-    gone = {"question": "And?", "gold": {"any": [{"document": "rules.md", "locator": "9.9"}]}}
-    file.write_text(lines(*asked, gone, {"question": "Why?", "gold": {"none": "not in it"}}))
+    gone = {
+        "id": "gone",
+        "question": "And?",
+        "gold": {"any": [{"document": "rules.md", "locator": "9.9"}]},
+    }
+    file.write_text(
+        lines(*asked, gone, {"id": "no", "question": "Why?", "gold": {"none": "not in it"}})
+    )
     judged = read_judged(file, index)
     assert [each.section for each in judged] == ["1.1", "2.1", "3.1", "4.1"]
     examples = examples_of(index, judged, 5)
