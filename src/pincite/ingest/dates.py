@@ -92,6 +92,8 @@ def named_dates(values: Mapping[str, str]) -> dict[str, str]:
 
     >>> named_dates({"Effective-Date": "1 May 2024", "date": "2023"})
     {'effective': '2024-05-01'}
+    >>> named_dates({"edition": "2025"})
+    {'effective': '2025'}
     """
     known = {
         re.sub(r"[\s_-]+", " ", name.strip().casefold()): each for name, each in values.items()
@@ -108,7 +110,7 @@ _FIELDS = {
     "effective": (
         "effective", "effective date", "effective from", "in force", "in force from",
         "date d'entrée en vigueur", "entrée en vigueur", "data di entrata in vigore",
-        "entrata in vigore", "date",
+        "entrata in vigore", "date", "edition",
     ),
     "until": (
         "until", "effective until", "valid until", "in force until", "expires", "expiry date",
