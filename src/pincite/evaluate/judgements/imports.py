@@ -167,7 +167,7 @@ def read_csv(file: Path, texts: Texts) -> QuestionSet:
     for number, row in enumerate(rows, 2):
         cells = {k: v.strip() for k, v in row.items() if k and isinstance(v, str) and v.strip()}
         if "id" not in cells:
-            raise _bad(file, f"line {number}", "it needs columns id and question")
+            raise _bad(file, f"line {number}", "it has no id; the first line names the columns")
         query_id = cells.pop("id")
         question = plain.setdefault(query_id, {"id": query_id, "question": texts.get(query_id, "")})
         question |= {k: cells.pop(k) for k in _OF_QUESTION if k in cells}
