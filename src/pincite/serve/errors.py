@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, StoreError
+
+
+class AddressTaken(StoreError):
+    """Nobody can listen at the address: the service is not there, as an index may not be."""
 
 
 class ServiceError(PinciteError):
