@@ -121,11 +121,29 @@ def test_doctor_without_an_index(pincite: Run, tmp_path: Path) -> None:
 
 def test_export_import_and_remove(pincite: Run, index: Path, tmp_path: Path) -> None:
     assert pincite("export", tmp_path / "plain", "--index", index).code == 0
-    assert pincite("import", tmp_path / "plain", "--index", tmp_path / "again").code == 0
+    told = pincite("import", tmp_path / "plain", "--index", tmp_path / "again")
+    assert told.code == 0 and f"read into {tmp_path / 'again'}, vectors in" in told.out
+    facts = pincite("doctor", "--json", "--index", index).json["facts"]
+    report = pincite("doctor", "--json", "--index", tmp_path / "again").json
+    assert report["facts"]["vectors"] == facts["vectors"] != "0"
+    assert report["ok"] and report["hint"] == ""
     removed = pincite("remove", "manual.md", "--json", "--index", tmp_path / "again").json
     assert removed == {"removed": ["manual.md"]}
     assert "manual.md" not in pincite("list", "--index", tmp_path / "again").out
     assert pincite("remove", "manual.md", "--index", tmp_path / "again").code == 4
+
+
+def test_doctor_says_that_vectors_are_missing(pincite: Run, index: Path, tmp_path: Path) -> None:
+    again, none = tmp_path / "again", ("--set", "embedding.model=none")
+    assert pincite("export", tmp_path / "plain", "--index", index).code == 0
+    told = pincite("import", tmp_path / "plain", "--index", again, *none)
+    assert told.code == 0 and "no vectors: embedding.model is none" in told.out
+    told = pincite("doctor", "--index", again)
+    assert told.code == 0 and "chunks have no vector of minilm" in told.out
+    assert "all is well" not in told.out and "pincite doctor --repair" in told.out
+    assert "all is well" in pincite("doctor", "--index", again, *none).out
+    told = pincite("doctor", "--repair", "--index", again)
+    assert told.code == 0 and "chunks computed" in told.out and "all is well" in told.out
 
 
 def test_settings_come_from_file_environment_and_options(pincite: Run, index: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.cli.encoding import embed
 from pincite.cli.options import (
     DEFAULT_INDEX,
     ConfigOption,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pincite.update import Outcome
 
 WATCH_SECONDS = 1.0
-LONG_WORK = 2000  # chunks to encode: about half a minute
 PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
 
 
@@ -102,7 +102,7 @@ def _once(
             err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
     seconds = time.perf_counter() - start
     counts = Counter(str(outcome.status) for outcome in outcomes)
-    encoded = _embed(index, settings, as_json=as_json) if exists(index, settings.store) else None
+    encoded = embed(index, settings, as_json=as_json) if exists(index, settings.store) else None
     if as_json:
         report = {"index": shown(index), "counts": counts, "seconds": seconds, "vectors": encoded}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
@@ -120,33 +120,6 @@ def _once(
             index, settings, [o.document for o in outcomes if o.status in ("added", "changed")]
         )
     return counts
-
-
-def _embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
-    """Give new chunks their vectors, and return how many; None if all have them."""
-    from rich.progress import Progress
-
-    from pincite.vectorise import embed_index
-
-    start = time.perf_counter()
-    last = None
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("encoding", total=None)
-        for step in embed_index(index, settings):
-            if last is None and step.total > LONG_WORK and not as_json:
-                bar.console.print(
-                    f"search by words works now; encoding {step.total:,} chunks for search by "
-                    "meaning (Ctrl-C is safe: the next ingest goes on)",
-                    soft_wrap=True,
-                )
-            last = step
-            bar.update(task, total=step.total, completed=step.done)
-    if last is None:
-        return None
-    seconds = time.perf_counter() - start
-    if last.without and not as_json:
-        err.print(f"{last.without} chunks have no vector; words still find them", soft_wrap=True)
-    return {"chunks": last.done - last.without, "without": last.without, "seconds": seconds}
 
 
 def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
