@@ -19,7 +19,7 @@ from pincite.cli.options import (
     print_json,
     told,
 )
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
 
 GAP = 2  # blanks between two columns
 # What goes first where a terminal is too narrow for everything.
@@ -116,4 +116,6 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error
