@@ -146,6 +146,29 @@ def test_doctor_says_that_vectors_are_missing(pincite: Run, index: Path, tmp_pat
     assert told.code == 0 and "chunks computed" in told.out and "all is well" in told.out
 
 
+def test_ingest_tells_what_is_gone_and_what_it_passed_over(pincite: Run, tmp_path: Path) -> None:
+    laws, at = tmp_path / "laws", ("--index", tmp_path / "index", "--set", "embedding.model=none")
+    laws.mkdir()
+    for name in ("a.md", "b.md"):
+        (laws / name).write_text(f"# Law {name}\n\n## 1.1 Bees\n\nBees are kept.\n")
+    for name in ("x.LOG", "y.log", "README", ".hidden"):
+        (laws / name).write_text("words")
+    (tmp_path / "other.md").write_text("# Other\n\n## 1.1 Cats\n\nCats are not kept.\n")
+    told = pincite("ingest", laws, *at)
+    assert "\n3 files of other kinds passed over: 2 .log, 1 no ending\n" in told.out
+    assert "no longer there" not in told.out
+    (laws / "a.md").unlink()
+    told = pincite("ingest", laws, *at)
+    assert "\n1 document is no longer there; --prune removes them\n" in told.out
+    assert "no longer" not in pincite("ingest", tmp_path / "other.md", *at).out
+    told = pincite("ingest", laws, *at, "--json").json
+    assert (told["gone"], told["passed_over"]) == (["a.md"], 3)
+    told = pincite("ingest", laws, *at)
+    assert "--prune removes them, and 1 other that came from elsewhere" in told.out
+    told = pincite("ingest", laws, *at, "--prune")
+    assert told.out.startswith("2 removed, 1 unchanged;") and "no longer" not in told.out
+
+
 def test_settings_come_from_file_environment_and_options(pincite: Run, index: Path) -> None:
     def hits(*more: str, **env: str) -> int:
         answer = pincite("search", "earth", "--json", "--index", index, *more, **env).json

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ from pincite.cli.options import (
     IndexOption,
     JsonOption,
     SetOption,
+    counted,
     err,
     out,
     print_json,
@@ -29,9 +30,10 @@ from pincite.core.locations import shown
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
-    from pincite.update import Outcome
+    from pincite.update import Left, Outcome
 
 WATCH_SECONDS = 1.0
+MOST_KINDS = 5  # of files that were passed over, by name
 PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
 
 
@@ -56,17 +58,30 @@ def ingest(
     with told(as_json=as_json, index=index), ExitStack() as stack:
         settings = settings_from(config, sets)
         stack.enter_context(connected(settings.cluster))  # once, for all that follows
-        files = update.find_files(paths)
-        counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
+        others: list[Path] = []
+        files = update.find_files(paths, others)
+        work = _Work(index, settings, paths, others)
+        counts = _once(files, work, rebuild=rebuild, prune=prune, as_json=as_json)
         seen = _signature(files)
         while watch:
             time.sleep(WATCH_SECONDS)
-            files = update.find_files(paths)
+            others.clear()
+            files = update.find_files(paths, others)
             if _signature(files) != seen:
                 seen = _signature(files)
-                _once(files, index, settings, rebuild=False, prune=True, as_json=as_json)
+                _once(files, work, rebuild=False, prune=True, as_json=as_json)
     if counts["rejected"] or not files:
         raise typer.Exit(PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What stays the same however often the files change."""
+
+    index: str
+    settings: Settings
+    paths: list[Path]
+    others: list[Path]  # files of the folders that nobody can read
 
 
 def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
@@ -80,18 +95,13 @@ def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
 
 
 def _once(
-    files: list[tuple[Path, str]],
-    index: str,
-    settings: Settings,
-    *,
-    rebuild: bool,
-    prune: bool,
-    as_json: bool,
+    files: list[tuple[Path, str]], work: _Work, *, rebuild: bool, prune: bool, as_json: bool
 ) -> Counter[str]:
     """Bring the index up to date once, tell what happened, and return the counts."""
     from pincite import update
     from pincite.store.location import exists
 
+    index, settings = work.index, work.settings
     start = time.perf_counter()
     outcomes = []
     stream = update.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
@@ -102,9 +112,13 @@ def _once(
             err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
     seconds = time.perf_counter() - start
     counts = Counter(str(outcome.status) for outcome in outcomes)
-    encoded = embed(index, settings, as_json=as_json) if exists(index, settings.store) else None
+    is_there = exists(index, settings.store)
+    encoded = embed(index, settings, as_json=as_json) if is_there else None
+    folders = [path for path in work.paths if path.is_dir()] if is_there else []
+    left = update.left_over(index, settings.store, files, folders) if folders else None
     if as_json:
         report = {"index": shown(index), "counts": counts, "seconds": seconds, "vectors": encoded}
+        report |= {"passed_over": len(work.others), "gone": list(left.gone) if left else []}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
     else:
         chunks = sum(outcome.chunks for outcome in outcomes)
@@ -116,10 +130,27 @@ def _once(
             err.print(read, markup=False, soft_wrap=True)
         summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {shown(index)}"
         out.print(summary, markup=False, soft_wrap=True)
+        for line in _left_out(work.others, left):
+            out.print(line, markup=False, style="dim", soft_wrap=True)
         _tell_gaps(
             index, settings, [o.document for o in outcomes if o.status in ("added", "changed")]
         )
     return counts
+
+
+def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
+    """Yield what was not read, and what stays in the index though its file does not."""
+    if others:
+        kinds = Counter(file.suffix.lower() or "no ending" for file in others).most_common()
+        words = ", ".join(f"{count} {kind}" for kind, count in kinds[:MOST_KINDS])
+        more = ", …" if len(kinds) > MOST_KINDS else ""
+        yield f"{counted(len(others), 'file')} of other kinds passed over: {words}{more}"
+    if left and left.gone:
+        are = counted(len(left.gone), "document is", "documents are")
+        also = ""
+        if left.elsewhere:
+            also = f", and {counted(left.elsewhere, 'other')} that came from elsewhere"
+        yield f"{are} no longer there; --prune removes them{also}"
 
 
 def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
