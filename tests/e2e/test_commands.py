@@ -72,7 +72,8 @@ def test_audit_names_the_planted_gap(pincite: Run, index: Path) -> None:
         (OLD, "314.16(C)"),
         (NEW, "314.16(C)"),
     }
-    assert "Table 314.16(C)" in pincite("audit", "--index", index).out
+    told = pincite("audit", "--index", index).out
+    assert "Table 314.16(C)" in told and "2 references that lead nowhere\n" in told
 
 
 def test_diff(pincite: Run, index: Path) -> None:
@@ -159,12 +160,12 @@ def test_ingest_tells_what_is_gone_and_what_it_passed_over(pincite: Run, tmp_pat
     assert "no longer there" not in told.out
     (laws / "a.md").unlink()
     told = pincite("ingest", laws, *at)
-    assert "\n1 document is no longer there; --prune removes them\n" in told.out
+    assert "\n1 document is no longer there; --prune removes it\n" in told.out
     assert "no longer" not in pincite("ingest", tmp_path / "other.md", *at).out
     told = pincite("ingest", laws, *at, "--json").json
     assert (told["gone"], told["passed_over"]) == (["a.md"], 3)
     told = pincite("ingest", laws, *at)
-    assert "--prune removes them, and 1 other that came from elsewhere" in told.out
+    assert "--prune removes it, and 1 other that came from elsewhere" in told.out
     told = pincite("ingest", laws, *at, "--prune")
     assert told.out.startswith("2 removed, 1 unchanged;") and "no longer" not in told.out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pincite.cli.options import err
+from pincite.cli.options import counted, err
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
@@ -36,5 +36,6 @@ def embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] 
         return None
     seconds = time.perf_counter() - start
     if last.without and not as_json:
-        err.print(f"{last.without} chunks have no vector; words still find them", soft_wrap=True)
+        have = counted(last.without, "chunk has", "chunks have")
+        err.print(f"{have} no vector; search by words still works", soft_wrap=True)
     return {"chunks": last.done - last.without, "without": last.without, "seconds": seconds}

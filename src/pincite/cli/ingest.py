@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.cli.audit import gaps_in_words
 from pincite.cli.encoding import embed
 from pincite.cli.options import (
     DEFAULT_INDEX,
@@ -126,9 +127,13 @@ def _once(
         vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
         nodes = Counter(outcome.node for outcome in outcomes if outcome.node)
         if nodes:
-            read = ", ".join(f"{count} files by {node}" for node, count in sorted(nodes.items()))
+            read = ", ".join(
+                f"{counted(count, 'file')} by {node}" for node, count in sorted(nodes.items())
+            )
             err.print(read, markup=False, soft_wrap=True)
-        summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {shown(index)}"
+        summary = (
+            f"{words}; {counted(chunks, 'chunk')} in {seconds:.1f} s{vectors} → {shown(index)}"
+        )
         out.print(summary, markup=False, soft_wrap=True)
         for line in _left_out(work.others, left):
             out.print(line, markup=False, style="dim", soft_wrap=True)
@@ -147,10 +152,11 @@ def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
         yield f"{counted(len(others), 'file')} of other kinds passed over: {words}{more}"
     if left and left.gone:
         are = counted(len(left.gone), "document is", "documents are")
+        them = "it" if len(left.gone) == 1 else "them"
         also = ""
         if left.elsewhere:
             also = f", and {counted(left.elsewhere, 'other')} that came from elsewhere"
-        yield f"{are} no longer there; --prune removes them{also}"
+        yield f"{are} no longer there; --prune removes {them}{also}"
 
 
 def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
@@ -163,7 +169,7 @@ def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
     with open_snapshot(index, settings.store) as snapshot:
         counts = audit(snapshot, documents).counts()
     if counts:
-        words = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
+        words = ", ".join(gaps_in_words(kind, count) for kind, count in counts.items())
         out.print(f"gaps: {words}; see: pincite audit", style="yellow", soft_wrap=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import inspect
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 
+from pincite import __version__
 from pincite.mcp.places import SCHEME
 from pincite.mcp.tools import Borrow, Tools
 
@@ -44,6 +46,7 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
             title="Pincite",
             description="Finds the exact clause, table row or rule in reference documents.",
             instructions=INSTRUCTIONS,
+            version=__version__,
             log_level="WARNING",
         )
     for tool, title in (
@@ -55,7 +58,9 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
         (tools.ask, "Answer with citations"),
         (tools.documents, "List the documents"),
     ):
-        server.add_tool(tool, title=title, annotations=_READS)
+        # An agent reads every blank: those before the lines of a docstring say nothing.
+        words = inspect.cleandoc(tool.__doc__ or "")
+        server.add_tool(tool, title=title, description=words, annotations=_READS)
     server.resource(
         SCHEME + "{+document}{?start}",
         name="document",
