@@ -7,13 +7,13 @@ import inspect
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 
-from pincite import __version__
 from pincite.mcp.places import SCHEME
 from pincite.mcp.tools import Borrow, Tools
 
@@ -46,7 +46,7 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
             title="Pincite",
             description="Finds the exact clause, table row or rule in reference documents.",
             instructions=INSTRUCTIONS,
-            version=__version__,
+            version=version("pincite"),
             log_level="WARNING",
         )
     for tool, title in (
