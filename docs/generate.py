@@ -18,6 +18,10 @@ from pincite.core.errors import PinciteError
 from pincite.core.settings import Settings
 
 HERE = Path(__file__).parent
+FAILED = (
+    "`replay` found something else, `eval` something worse than its baseline, `exam` less than it "
+    "requires; or an error that nobody foresaw"
+)
 _FIELD = re.compile(r"((?:    #[^\n]*\n)*)    (\w+): ([^=\n]+) = ([^\n]+)\n")
 
 
@@ -32,7 +36,7 @@ def cli_page() -> str:
         parts += [f"- `{_usage(each)}`: {each.help}" for each in arguments]
         parts += [f"- `{', '.join(each.opts)}`: {each.help}{_more(each)}" for each in options]
         parts.append("")
-    parts.append("## Exit codes\n\n- 0: done")
+    parts.append(f"## Exit codes\n\n- 0: done\n- 1: {FAILED}")
     kinds = {kind.exit_code: kind for kind in _errors(PinciteError)}
     parts += [f"- {code}: {_first_line(kinds[code])}" for code in sorted(kinds) if code > 1]
     parts.append("\n`ingest` also ends with 3 if some files were rejected and the rest is in.")
@@ -112,7 +116,7 @@ def man_page() -> str:
         for each in options:
             flags = ", ".join(each.opts)
             parts.append(f".TP\n.B {_roff(flags)}\n{_roff((each.help or '') + _more(each))}")
-    parts.append(".SH EXIT STATUS\n.TP\n.B 0\ndone")
+    parts.append(f".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\n{_roff(FAILED)}")
     kinds = {kind.exit_code: kind for kind in _errors(PinciteError)}
     for code in sorted(kinds):
         if code > 1:

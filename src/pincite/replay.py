@@ -35,7 +35,7 @@ class Replay:
 
 def save(file: Path, index: Index, result: Result, k: int) -> None:
     """Write a search to a file."""
-    with explained("write to", file):
+    with explained("write to", file, hint="choose another file with --save"):
         file.write_bytes(_bytes(_record(index, result, k)))
 
 
@@ -103,7 +103,8 @@ def _hit(passage: Passage) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    with explained("read", file), file.open("rb") as stream:
+    hint = "check the path and its permissions; 'pincite search --save FILE' writes such files"
+    with explained("read", file, hint=hint), file.open("rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     try:
         if len(data) > MAX_BYTES:

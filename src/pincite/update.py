@@ -16,7 +16,7 @@ from pincite.ingest.enrichment.profile_choice import profile_fingerprint
 from pincite.ingest.load import find_files, read_bytes
 from pincite.ingest.pool import Task
 from pincite.ingest.readers import open_readers
-from pincite.store.location import shape_of
+from pincite.store.location import open_snapshot, shape_of
 
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
 
@@ -122,6 +122,37 @@ def _put(builder: IndexBuilder, task: Task, loaded: Loaded) -> Outcome:
 
 def _rejected(doc_id: str, error: SourceError) -> Outcome:
     return Outcome(doc_id, "rejected", reason=error.message, hint=error.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Documents of an index that are not among some files."""
+
+    gone: tuple[str, ...]  # their files were in the folders, and are there no longer
+    elsewhere: int  # how many are from anywhere else
+
+
+def left_over(
+    location: str | Path,
+    store: StoreSettings,
+    files: Iterable[tuple[Path, str]],
+    folders: Iterable[Path],
+) -> Left:
+    """Return what pruning would take out of an index."""
+    named = {doc_id for _, doc_id in files}
+    roots = [folder.resolve() for folder in folders]
+    with open_snapshot(location, store) as snapshot:
+        others = {
+            doc_id: Path(meta.get("source", ""))
+            for doc_id, _, meta in snapshot.headers()
+            if doc_id not in named
+        }
+    gone = [
+        doc_id
+        for doc_id, source in others.items()
+        if any(source.is_relative_to(root) for root in roots) and not source.exists()
+    ]
+    return Left(tuple(sorted(gone)), len(others) - len(gone))
 
 
 def remove(

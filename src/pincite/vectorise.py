@@ -95,6 +95,17 @@ def embed_index(location: str | Path, settings: Settings | None = None) -> Itera
                 _put(location, settings.store, part.entry.name, spec.id, arrays)
 
 
+def without_vectors(location: str | Path, settings: Settings) -> int:
+    """Return how many chunks lack a vector of the model that the settings name."""
+    spec = spec_of(settings.embedding)
+    if spec is None:
+        return 0
+    with open_snapshot(location, settings.store) as snapshot:
+        known = {v.entry.segment: v for v in snapshot.vectors if v.entry.model == spec.id}
+        missing = (_missing_rows(part, known.get(part.entry.name)) for part in snapshot.segments)
+        return sum(map(len, missing))
+
+
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """Some chunks of a segment."""

@@ -269,7 +269,11 @@ BAD_SETTINGS = [
     (["--set", "search.k"], "no value", "section.key=value"),
     (["--set", "search=5"], "search is a section", ""),
     (["--set", "search.pipeline=magic"], "no pipeline 'magic'", "known: "),
-    (["--config", "missing.toml"], "missing.toml cannot be read", "docs/settings.md"),
+    (
+        ["--config", "missing.toml"],
+        "missing.toml cannot be read: No such file or directory",
+        "check the path",
+    ),
     (["--config", "bad.toml"], "bad.toml cannot be read as TOML", "docs/settings.md"),
     (["--config", "unknown.toml"], "unknown setting tokens.langage", "tokens.language"),
     (["--config", "latin.toml"], "latin.toml cannot be read", "docs/settings.md"),

@@ -72,7 +72,8 @@ def test_audit_names_the_planted_gap(pincite: Run, index: Path) -> None:
         (OLD, "314.16(C)"),
         (NEW, "314.16(C)"),
     }
-    assert "Table 314.16(C)" in pincite("audit", "--index", index).out
+    told = pincite("audit", "--index", index).out
+    assert "Table 314.16(C)" in told and "2 references that lead nowhere\n" in told
 
 
 def test_diff(pincite: Run, index: Path) -> None:
@@ -121,11 +122,52 @@ def test_doctor_without_an_index(pincite: Run, tmp_path: Path) -> None:
 
 def test_export_import_and_remove(pincite: Run, index: Path, tmp_path: Path) -> None:
     assert pincite("export", tmp_path / "plain", "--index", index).code == 0
-    assert pincite("import", tmp_path / "plain", "--index", tmp_path / "again").code == 0
+    told = pincite("import", tmp_path / "plain", "--index", tmp_path / "again")
+    assert told.code == 0 and f"read into {tmp_path / 'again'}, vectors in" in told.out
+    facts = pincite("doctor", "--json", "--index", index).json["facts"]
+    report = pincite("doctor", "--json", "--index", tmp_path / "again").json
+    assert report["facts"]["vectors"] == facts["vectors"] != "0"
+    assert report["ok"] and report["hint"] == ""
     removed = pincite("remove", "manual.md", "--json", "--index", tmp_path / "again").json
     assert removed == {"removed": ["manual.md"]}
     assert "manual.md" not in pincite("list", "--index", tmp_path / "again").out
     assert pincite("remove", "manual.md", "--index", tmp_path / "again").code == 4
+
+
+def test_doctor_says_that_vectors_are_missing(pincite: Run, index: Path, tmp_path: Path) -> None:
+    again, none = tmp_path / "again", ("--set", "embedding.model=none")
+    assert pincite("export", tmp_path / "plain", "--index", index).code == 0
+    told = pincite("import", tmp_path / "plain", "--index", again, *none)
+    assert told.code == 0 and "no vectors: embedding.model is none" in told.out
+    told = pincite("doctor", "--index", again)
+    assert told.code == 0 and "chunks have no vector of minilm" in told.out
+    assert "all is well" not in told.out and "pincite doctor --repair" in told.out
+    assert "all is well" in pincite("doctor", "--index", again, *none).out
+    told = pincite("doctor", "--repair", "--index", again)
+    assert told.code == 0 and "chunks computed" in told.out and "all is well" in told.out
+
+
+def test_ingest_tells_what_is_gone_and_what_it_passed_over(pincite: Run, tmp_path: Path) -> None:
+    laws, at = tmp_path / "laws", ("--index", tmp_path / "index", "--set", "embedding.model=none")
+    laws.mkdir()
+    for name in ("a.md", "b.md"):
+        (laws / name).write_text(f"# Law {name}\n\n## 1.1 Bees\n\nBees are kept.\n")
+    for name in ("x.LOG", "y.log", "README", ".hidden"):
+        (laws / name).write_text("words")
+    (tmp_path / "other.md").write_text("# Other\n\n## 1.1 Cats\n\nCats are not kept.\n")
+    told = pincite("ingest", laws, *at)
+    assert "\n3 files of other kinds passed over: 2 .log, 1 no ending\n" in told.out
+    assert "no longer there" not in told.out
+    (laws / "a.md").unlink()
+    told = pincite("ingest", laws, *at)
+    assert "\n1 document is no longer there; --prune removes it\n" in told.out
+    assert "no longer" not in pincite("ingest", tmp_path / "other.md", *at).out
+    told = pincite("ingest", laws, *at, "--json").json
+    assert (told["gone"], told["passed_over"]) == (["a.md"], 3)
+    told = pincite("ingest", laws, *at)
+    assert "--prune removes it, and 1 other that came from elsewhere" in told.out
+    told = pincite("ingest", laws, *at, "--prune")
+    assert told.out.startswith("2 removed, 1 unchanged;") and "no longer" not in told.out
 
 
 def test_settings_come_from_file_environment_and_options(pincite: Run, index: Path) -> None:

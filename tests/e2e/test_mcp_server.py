@@ -22,6 +22,7 @@ from mcp.client.stdio import stdio_client  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
+from pincite import __version__  # noqa: E402
 from pincite.cli.main import app  # noqa: E402
 from pincite.core.settings import Settings  # noqa: E402
 from pincite.index.builder import IndexBuilder  # noqa: E402
@@ -59,6 +60,7 @@ async def visit(read: Any, write: Any) -> dict[str, Any]:
         read_back = await session.read_resource("pincite://document/rules.md")
         return {
             "server": hello.server_info.name,
+            "version": hello.server_info.version,
             "tools": {tool.name for tool in listed.tools},
             "text": json.loads(fetched.content[0].text)["text"],
             "wrong": (wrong.is_error, wrong.content[0].text),
@@ -67,7 +69,7 @@ async def visit(read: Any, write: Any) -> dict[str, Any]:
 
 
 def check(seen: dict[str, Any]) -> None:
-    assert seen["server"] == "pincite"
+    assert (seen["server"], seen["version"]) == ("pincite", __version__)
     assert {"search", "fetch", "show", "lookup_table", "follow_references", "ask"} <= seen["tools"]
     assert seen["text"] == "## 1 Rods\n\nRods are 2 m apart.\n\n"
     assert seen["wrong"][0] and "Call search" in seen["wrong"][1]

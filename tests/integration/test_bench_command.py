@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +18,32 @@ from pincite.bench.report import markdown, page, tables
 from pincite.bench.run import chosen_peers
 from pincite.bench.task import Task, read_task
 from pincite.bench.weights import write_safetensors
+from pincite.cli import bench
 from pincite.cli.main import app
+from pincite.cli.terminal import SafeConsole
 from pincite.core.errors import ConfigError
 from pincite.evaluate.judgements.files import load
 from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+HEAD = {"corpus": "c", "job": "words", "chunks": 3}
+LINES: list[dict[str, Any]] = [
+    {
+        **HEAD,
+        "engine": "pincite, words",
+        "questions": 2,
+        "quality": {"nDCG@10": 0.9, "RR": 0.8},
+        "intervals": {"nDCG@10": [0.8, 1.0]},
+        "beside_first": {"nDCG@10": 0.0},
+        "beside_first_intervals": {"nDCG@10": [0.0, 0.0]},
+        "cpu_p50_ms": 0.0431,
+        "cpu_p95_ms": 1.2,
+        "ready_cpu_s": 0.3,
+        "disk_mb": 0.1,
+        "peak_mb": 58.0,
+    },
+    {**HEAD, "engine": "rank_bm25", "missing": "no network"},
+]
 
 
 @pytest.fixture(scope="module")
@@ -120,4 +142,38 @@ def test_what_could_not_be_measured_says_so() -> None:
     lines = [{**head, "engine": "<b>ours</b>", "missing": "no module <i>x</i>"}]
     assert "not measured: no module" in markdown(lines)
     assert "<i>x</i>" not in page(lines)
-    assert tables(lines)[0][2][0][0] == "<b>ours</b>"
+    assert tables(lines)[0].notes[0].startswith("<b>ours</b>")
+
+
+def test_times_below_a_millisecond_have_three_digits_and_reasons_stand_below() -> None:
+    table = tables(LINES)[0]
+    engine, *figures = table.rows[0]
+    assert (engine, figures[3], figures[4]) == ("pincite, words", "0.043", "1.20")
+    assert table.notes == ["rank_bm25 not measured: no network"]
+    assert "|\n\nrank_bm25 not measured: no network\n" in markdown(LINES)
+
+
+def test_a_page_names_other_engines_only_if_there_are_some() -> None:
+    assert "<h1>Pincite beside other engines</h1>" in page(LINES)
+    assert "other engines" not in page(LINES[:1])
+
+
+@pytest.mark.parametrize(("is_terminal", "width"), [(False, 80), (True, 80), (True, 200)])
+def test_no_word_is_cut_and_a_narrow_terminal_has_fewer_columns(
+    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, width: int
+) -> None:
+    shown = io.StringIO()
+    console = SafeConsole(
+        file=shown, force_terminal=is_terminal, width=width, color_system=None, highlight=False
+    )
+    monkeypatch.setattr(bench, "out", console)
+    bench._print(LINES)
+    title, heads, ours, note, *rest = shown.getvalue().splitlines()
+    assert title == "c, by words (3 chunks, 2 questions)"
+    assert ours.startswith("pincite, words") and "…" not in shown.getvalue()
+    assert note == "rank_bm25 not measured: no network"
+    is_narrow = is_terminal and width == 80
+    assert ("disk MB" in heads) is not is_narrow
+    assert any(line.startswith("left out for want of width: disk MB") for line in rest) is is_narrow
+    if is_narrow:
+        assert max(len(heads), len(ours)) <= 80

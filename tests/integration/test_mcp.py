@@ -141,6 +141,7 @@ def test_every_tool_says_what_it_takes_gives_and_that_it_only_reads(agent: Agent
     assert {tool.name for tool in listed} == NAMES
     for tool in listed:
         assert tool.description and tool.title
+        assert "\n  " not in tool.description  # the indentation of the source is no part of it
         assert tool.output_schema["type"] == "object"
         assert tool.annotations.read_only_hint and not tool.annotations.destructive_hint
         for argument in tool.input_schema["properties"].values():

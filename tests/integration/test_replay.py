@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, StoreError
 from pincite.core.settings import load_settings
 from pincite.core.types import Filters
 from pincite.replay import replay, save
@@ -113,3 +113,9 @@ def test_the_command_line_saves_and_replays(home: Path) -> None:
     other = runner.invoke(app, ["replay", file, "-i", folder, "--json"])
     assert other.exit_code == 1
     assert json.loads(other.stdout)["differences"][0].startswith("new: ")
+
+
+def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No such file") as told:
+        replay(tmp_path / "none.json", tmp_path)
+    assert "check the path" in told.value.hint and "--index" not in told.value.hint

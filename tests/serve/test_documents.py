@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,10 +15,14 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
+from typer.testing import CliRunner
 
-from pincite.core.errors import SourceError
+from pincite.cli.main import app
+from pincite.core.errors import SourceError, StoreError
 from pincite.evaluate.judgements.files import load
 from pincite.serve.jobs import document_name
+from pincite.serve.run import Address, check_free
 from pincite.update import ingest_files, remove
 
 from .conftest import client, free_port, run, settings
@@ -274,3 +279,33 @@ def test_the_command_explains_what_is_wrong(pincite: Any, tmp_path: Path) -> Non
     assert told.code == 2 and "keys add" in told.err
     told = pincite("serve", "--keys", "none.json", cwd=tmp_path)
     assert told.code == 4 and "keys add" in told.err
+
+
+def test_a_port_that_is_taken_is_told_in_one_error(pincite: Any, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        told = pincite("serve", "--port", str(port), cwd=tmp_path)
+    assert told.code == 4 and "http://" not in told.err
+    lines = told.err.splitlines()
+    assert len(lines) == 2 and f"127.0.0.1:{port}: Address already in use" in lines[0]
+    assert "--port" in lines[1]
+    check_free(Address("127.0.0.1", port))  # free again
+    with pytest.raises(StoreError, match=r"cannot listen at 192\.0\.2\.1"):
+        check_free(Address("192.0.2.1", port))  # no address of this machine
+
+
+def test_a_folder_without_an_index_is_named_before_the_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(uvicorn, "run", lambda *_, **__: None)
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    folder = tmp_path / ("long-" * 20)
+    done = CliRunner().invoke(app, ["serve", "-i", str(folder), "--port", str(free_port())])
+    assert done.exit_code == 0, done.output
+    warning, address = done.output.splitlines()
+    assert warning.startswith(f"warning: there is no index in {folder} yet")
+    assert warning.endswith(f"pincite ingest FILES --index {folder}")
+    assert address.startswith("http://127.0.0.1:") and address.endswith("may do everything)")

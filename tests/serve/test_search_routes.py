@@ -118,3 +118,28 @@ def test_documents_are_listed_without_where_they_came_from(sample_index: Path) -
     assert one.json()["count"] == len(one.json()["places"]) > 50
     assert str(sample_index.parent) not in one.text and "source" not in one.json()
     assert none.status_code == 404
+
+
+def test_json_that_is_called_a_form_is_told_which_header_is_missing(sample_index: Path) -> None:
+    async def ask() -> list[Any]:
+        async with client(sample_index, settings()) as opened:
+            body = json.dumps({"query": RODS})
+            kinds = ("application/x-www-form-urlencoded", "application/json")
+            return [
+                await opened.post("/v1/search", content=text, headers={"content-type": kind})
+                for text, kind in zip((body, "{}"), kinds, strict=True)
+            ]
+
+    form, empty = (told.json()["error"]["hint"] for told in run(ask()))
+    assert form == "send the header Content-Type: application/json; see /openapi.json"
+    assert empty == "see /openapi.json"
+
+
+def test_hints_name_calls_of_the_service(sample_index: Path) -> None:
+    told = post(
+        sample_index,
+        ("/v1/show", {"locator": "999.99"}),
+        ("/v1/show", {"locator": "1", "document": "none.md"}),
+    )
+    hints = [each.json()["error"]["hint"] for each in told]
+    assert hints == ['try: POST /v1/search with {"query": ...}', "see: GET /v1/documents"]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from pincite.evaluate.report import charts
 from pincite.evaluate.report.page import whole_page
 
 Line = dict[str, Any]
-Table = tuple[str, list[str], list[list[str]]]  # title, heads, rows
+NO_PEERS, PEERS = "Speed and quality of Pincite", "Pincite beside other engines"
+
+
+class Table(NamedTuple):
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    notes: Sequence[str] = ()  # who could not be measured, and why
+
+
 TITLES = {
     "words": "by words",
     "meaning": "by meaning",
@@ -31,7 +40,7 @@ def tables(lines: Sequence[Line]) -> list[Table]:
         if rates := [line for line in of_corpus if line["job"] == "encoding"]:
             heads = ["encoder", "texts per CPU second"]
             rows = [[each["engine"], _number(each, "texts_per_cpu_s", 1)] for each in rates]
-            found.append((f"{corpus}, encoding", heads, rows))
+            found.append(Table(f"{corpus}, encoding", heads, rows))
         found += [_profile(line) for line in of_corpus if line["job"] == "profile"]
     return found
 
@@ -42,7 +51,7 @@ def _profile(line: Line) -> Table:
         [each["function"], f"{each['calls']:,}", f"{100 * each['share']:.1f} %"]
         for each in line["functions"]
     ]
-    return f"{line['corpus']}, where the time of {line['engine']} goes", heads, rows
+    return Table(f"{line['corpus']}, where the time of {line['engine']} goes", heads, rows)
 
 
 def _job(corpus: str, job: str, lines: Sequence[Line]) -> Table:
@@ -50,21 +59,24 @@ def _job(corpus: str, job: str, lines: Sequence[Line]) -> Table:
     heads = ["engine", *measures, "nDCG@10 beside ours", "p50 ms", "p95 ms", "× ours"]
     heads += ["ready s", "disk MB", "peak MB"]
     first = next((line for line in lines if "cpu_p50_ms" in line), None)
-    rows = [_row(line, measures, first, len(heads)) for line in lines]
+    rows = [_row(line, measures, first) for line in lines if first and "missing" not in line]
     some = first or lines[0]
     size = f"{some['chunks']} chunks, {some.get('questions', 0)} questions"
-    return f"{corpus}, {TITLES[job]} ({size})", heads, rows
+    return Table(f"{corpus}, {TITLES[job]} ({size})", heads, rows, _missing(lines))
 
 
-def _row(line: Line, measures: Sequence[str], first: Line | None, width: int) -> list[str]:
-    if "missing" in line or first is None:
-        why = f"not measured: {line.get('missing', '')}"
-        return [line["engine"], why, *[""] * (width - 2)]
+def _missing(lines: Iterable[Line]) -> list[str]:
+    return [f"{x['engine']} not measured: {x['missing']}" for x in lines if "missing" in x]
+
+
+def _row(line: Line, measures: Sequence[str], first: Line) -> list[str]:
     cells = [line["engine"], *(f"{line['quality'][each]:.3f}" for each in measures)]
     low, high = line["beside_first_intervals"]["nDCG@10"]
     change = f"{line['beside_first']['nDCG@10']:+.3f} [{low:+.3f}, {high:+.3f}]"
     cells.append("" if line is first else change)
-    cells += [_number(line, "cpu_p50_ms", 2), _number(line, "cpu_p95_ms", 2)]
+    cells += [
+        _number(line, key, 2 if line[key] >= 1 else 3) for key in ("cpu_p50_ms", "cpu_p95_ms")
+    ]
     cells.append(f"{line['cpu_p50_ms'] / first['cpu_p50_ms']:.2f}")
     cells += [_number(line, "ready_cpu_s", 2), _number(line, "disk_mb", 1)]
     return [*cells, _number(line, "peak_mb", 0)]
@@ -80,9 +92,10 @@ def _installs(lines: Sequence[Line]) -> Table:
             _number(line, "import_cpu_s", 2),
         ]
         for line in lines
-        if line["job"] == "install"
+        if line["job"] == "install" and "missing" not in line
     ]
-    return "installing and importing", heads, rows
+    missing = _missing(line for line in lines if line["job"] == "install")
+    return Table("installing and importing", heads, rows, missing)
 
 
 def _number(line: Line, key: str, digits: int) -> str:
@@ -91,33 +104,40 @@ def _number(line: Line, key: str, digits: int) -> str:
 
 def markdown(lines: Sequence[Line]) -> str:
     """Return the tables as Markdown."""
-    return "\n".join(_markdown(*table) for table in tables(lines))
+    return "\n".join(_markdown(table) for table in tables(lines))
 
 
-def _markdown(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"**{title}**\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}\n{body}\n"
+def _markdown(table: Table) -> str:
+    body = "".join(f"| {' | '.join(row)} |\n" for row in table.rows)
+    head = f"| {' | '.join(table.heads)} |\n|{'---|' * len(table.heads)}\n"
+    notes = "".join(f"\n{note}\n" for note in table.notes)
+    return f"**{table.title}**\n\n{head}{body}{notes}"
 
 
 def page(lines: Sequence[Line]) -> str:
     """Return the comparison as one page."""
     of = next((line for line in lines if line["job"] == "machine"), {})
     named = f"Pincite {of.get('pincite', '')}, {of.get('date', '')}, {of.get('processor', '')}"
-    parts = [f"<h1>Pincite beside other engines</h1><p class='soft'>{escape(named)}</p>"]
+    # Our own engines are called "pincite", with or without more words behind it.
+    has_peers = any(not line.get("engine", "pincite").startswith("pincite") for line in lines)
+    name = PEERS if has_peers else NO_PEERS
+    parts = [f"<h1>{name}</h1><p class='soft'>{escape(named)}</p>"]
     plots = _plots(lines)
-    for title, heads, rows in tables(lines):
+    for title, heads, rows, notes in tables(lines):
         parts.append(f'<h2>{escape(title)}</h2><div class="card">{plots.get(title, "")}')
         head = "".join(f"<th>{escape(each)}</th>" for each in heads)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
         )
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        parts += [f"<p class='soft'>{escape(note)}</p>" for note in notes]
+        parts.append("</div>")
     footer = (
         "Times are milliseconds of processor time, one thread for every engine, of each question "
         "the best round. Ready is the time to import, to index where an engine keeps its index in "
         "memory, and to give the first answer. Intervals are 95 %, over whole groups of questions."
     )
-    return whole_page("Pincite beside other engines", "".join(parts), footer)
+    return whole_page(name, "".join(parts), footer)
 
 
 def _plots(lines: Sequence[Line]) -> dict[str, str]:

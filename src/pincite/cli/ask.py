@@ -30,6 +30,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.cli.terminal import safe
+from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ConfigError, PinciteError
 
 if TYPE_CHECKING:
@@ -41,7 +42,14 @@ if TYPE_CHECKING:
 
 def ask(
     question: Annotated[str, typer.Argument(help="A question, a term, a place or a table's cell.")],
-    k: Annotated[int | None, typer.Option("-k", help="How many hits are read.", min=1)] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            help=f"How many hits are read; {AnswerSettings().k} unless answer.k is set.",
+            min=1,
+        ),
+    ] = None,
     llm: Annotated[
         str,
         typer.Option("--llm", help="Let a language model write: its URL, as answer.url."),

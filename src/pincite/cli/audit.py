@@ -12,6 +12,7 @@ from pincite.cli.options import (
     DEFAULT_INDEX,
     IndexOption,
     JsonOption,
+    counted,
     out,
     print_json,
     store_alone,
@@ -23,18 +24,29 @@ from pincite.core.types import Filters
 if TYPE_CHECKING:
     from pincite.audit import Audit
 
+# What is said of one, and of several.
 TITLES = {
-    "dangling_reference": "references that lead nowhere",
-    "other_edition": "references to another edition only",
-    "numbering_hole": "holes in the numbering",
-    "empty_section": "sections without words",
-    "table_not_read": "tables that could not be read well",
-    "duplicate_document": "documents that are there twice",
-    "scanned_page": "scanned pages",
-    "hidden_text": "hidden text that was left out",
-    "skipped_content": "content that was left out",
-    "bad_page": "pages that could not be read",
+    "dangling_reference": ("reference that leads nowhere", "references that lead nowhere"),
+    "other_edition": ("reference to another edition only", "references to another edition only"),
+    "numbering_hole": ("hole in the numbering", "holes in the numbering"),
+    "empty_section": ("section without words", "sections without words"),
+    "table_not_read": ("table that could not be read well", "tables that could not be read well"),
+    "duplicate_document": ("document that is there twice", "documents that are there twice"),
+    "scanned_page": ("scanned page", "scanned pages"),
+    "hidden_text": ("hidden text that was left out", "hidden texts that were left out"),
+    "skipped_content": ("part that was left out", "parts that were left out"),
+    "bad_page": ("page that could not be read", "pages that could not be read"),
 }
+
+
+def gaps_in_words(kind: str, count: int) -> str:
+    """Return how many gaps of a kind there are.
+
+    >>> gaps_in_words("numbering_hole", 1), gaps_in_words("dangling_reference", 2)
+    ('1 hole in the numbering', '2 references that lead nowhere')
+    """
+    plain = kind.replace("_", " ")
+    return counted(count, *TITLES.get(kind, (plain, f"{plain}s")))
 
 
 def audit(
@@ -51,7 +63,7 @@ def audit(
         print_json({"counts": report.counts(), "statistics": report.statistics, "gaps": gaps})
         return
     for kind, count in report.counts().items():
-        out.print(f"{count} {TITLES.get(kind, kind)}", style="bold", soft_wrap=True)
+        out.print(gaps_in_words(kind, count), style="bold", soft_wrap=True)
         for gap in report.gaps:
             if gap.kind == kind:
                 where = " ".join(part for part in (gap.document, gap.place) if part)
@@ -65,7 +77,7 @@ def audit(
     out.print(
         f"searched chunks: {facts['searched']:,}, p50 {facts['chars_p50']:,} and "
         f"p95 {facts['chars_p95']:,} characters, longest {facts['chars_max']:,}; "
-        f"{facts['sections_whole']:,} sections whole, {facts['sections_cut']:,} cut",
+        f"{counted(facts['sections_whole'], 'section')} whole, {facts['sections_cut']:,} cut",
         style="dim",
         soft_wrap=True,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,11 @@ from pincite.cli.options import (
     print_json,
     told,
 )
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
+
+GAP = 2  # blanks between two columns
+# What goes first where a terminal is too narrow for everything.
+LEAST_WANTED = ("disk MB", "ready s", "peak MB", "nDCG@10 beside ours", "p95 ms", "RR", "Recall@10")
 
 
 def bench(
@@ -62,22 +67,55 @@ def bench(
 
 
 def _print(lines: list[dict[str, object]]) -> None:
-    from rich.table import Table
+    """Print the tables; in a narrow terminal those columns that are wanted least stay away."""
+    from rich.text import Text
 
     from pincite.bench.report import tables
 
-    for title, heads, rows in tables(lines):
-        table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-        for number, head in enumerate(heads):
-            table.add_column(head, justify="right" if number else "left")
-        for row in rows:
-            table.add_row(*row)
-        out.print(table)
+    left_out: dict[str, None] = {}
+    for title, heads, rows, notes in tables(lines):
+        cells = [heads, *rows]
+        for head in LEAST_WANTED if out.is_terminal else ():
+            if _width(cells) > out.width and head in cells[0]:
+                at = cells[0].index(head)
+                cells = [[*row[:at], *row[at + 1 :]] for row in cells]
+                left_out[head] = None
+        out.print(Text(title, "italic"), soft_wrap=True)
+        if rows:
+            for number, line in enumerate(_aligned(cells)):
+                out.print(Text(line, "" if number else "bold"), soft_wrap=True)
+        for note in notes:
+            out.print(note, markup=False, style="yellow", soft_wrap=True)
         out.print()
+    if left_out:
+        words = f"left out for want of width: {', '.join(left_out)}; --json has them all"
+        out.print(words, style="dim", soft_wrap=True)
+
+
+def _widths(cells: list[list[str]]) -> list[int]:
+    from rich.cells import cell_len
+
+    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+
+
+def _width(cells: list[list[str]]) -> int:
+    widths = _widths(cells)
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _aligned(cells: list[list[str]]) -> Iterator[str]:
+    """Yield rows as lines: names to the left, figures to the right, and nothing is cut."""
+    first, *others = _widths(cells)
+    for name, *figures in cells:
+        parts = [name.ljust(first)]
+        parts += [cell.rjust(width) for cell, width in zip(figures, others, strict=True)]
+        yield (" " * GAP).join(parts).rstrip()
 
 
 def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error

@@ -12,12 +12,14 @@ import typer
 from rich.text import Text
 
 from pincite import __version__
+from pincite.cli.encoding import embed
 from pincite.cli.options import (
     DEFAULT_INDEX,
     ConfigOption,
     IndexOption,
     JsonOption,
     SetOption,
+    counted,
     folder_of,
     out,
     print_json,
@@ -48,7 +50,7 @@ def doctor(
     facts = {"pincite": __version__, "python": platform.python_version()}
     with told(as_json=as_json):
         settings = settings_from(config, sets)
-        done = _repair(index, settings) if repair else None
+        done = _repair(index, settings, as_json=as_json) if repair else None
     problems, hint = _check(index, settings, facts)
     report = {"ok": not problems, "facts": facts, "problems": problems, "hint": hint}
     if as_json:
@@ -68,24 +70,21 @@ def _tell(facts: dict[str, str], problems: list[str], hint: str, done: Repair | 
         out.print(f"repair       {line}", markup=False, soft_wrap=True)
     for problem in problems:
         out.print(Text.assemble(("problem      ", "bold red"), problem), soft_wrap=True)
-    if problems:
-        out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
-    elif not done or done.is_complete:
-        out.print("all is well", style="green")
-    else:
+    if done and not problems and not done.is_complete:
         hint = "read the documents again: pincite ingest FILES"
+    if hint:
         out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
+    else:
+        out.print("all is well", style="green")
 
 
-def _repair(index: str, settings: Settings) -> Repair:
-    """Mend the index, and give chunks their vectors again that lost them."""
+def _repair(index: str, settings: Settings, *, as_json: bool) -> Repair:
+    """Mend the index, and give chunks vectors that lost them or never had any."""
     from pincite.repair import repair_index
-    from pincite.vectorise import embed_index
 
     done = repair_index(folder_of(index, "doctor --repair"))
-    if done.problems:
-        for _ in embed_index(index, settings):
-            pass
+    encoded = embed(index, settings, as_json=as_json)
+    done.vectors = int(encoded["chunks"]) if encoded else 0
     return done
 
 
@@ -96,14 +95,14 @@ def _repaired(done: Repair) -> Iterator[str]:
         yield f"the newest generation that can be read is {done.fell_back_to}: it is served now"
     yield from (f"written again: {name}" for name in done.listings)
     if done.rebuilt:
-        yield f"search data made again for {len(done.rebuilt)} documents"
+        yield f"search data made again for {counted(len(done.rebuilt), 'document')}"
     if done.vectors:
-        yield f"vectors of {done.vectors} chunks computed again"
+        yield f"vectors of {counted(done.vectors, 'chunk')} computed"
     yield from (f"as it was in an older generation: {name}" for name in done.older)
     yield from (f"lost: {name}" for name in done.lost)
     if done.lost_unnamed:
-        yield f"lost: {done.lost_unnamed} documents whose names are gone too"
-    if not done.problems:
+        yield f"lost: {counted(done.lost_unnamed, 'document')} whose names are gone too"
+    if not done.problems and not done.vectors:
         yield "nothing to do"
 
 
@@ -125,7 +124,24 @@ def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[
         is_there = not is_server(index) and (Path(index) / "CURRENT").exists()
         is_stale = isinstance(error, StaleIndex)
         return [error.message], hint if is_there and not is_stale else error.hint
-    return problems, hint
+    return problems, hint if problems else _lacking(index, settings)
+
+
+def _lacking(index: str, settings: Settings) -> str:
+    """Return what search by meaning lacks though the settings want it, and what to do."""
+    from pincite.vectorise import without_vectors
+
+    try:
+        count = without_vectors(index, settings)
+    except PinciteError as error:  # of the model: search by words works all the same
+        return f"{error.message}; {error.hint}"
+    if not count:
+        return ""
+    remedy = "ingest FILES" if is_server(index) else "doctor --repair"
+    return (
+        f"{counted(count, 'chunk has', 'chunks have')} no vector of {settings.embedding.model}, so "
+        f"that only words find them; compute them: pincite {remedy} --index {shown(index)}"
+    )
 
 
 def _check_server(index: str, settings: Settings, facts: dict[str, str]) -> list[str]:

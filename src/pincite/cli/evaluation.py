@@ -24,7 +24,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.cli.pipelines import pipelines_from
-from pincite.core.errors import ConfigError, SourceError
+from pincite.core.errors import ConfigError, SourceError, reason_of
 from pincite.core.locations import beside
 
 if TYPE_CHECKING:
@@ -240,4 +240,6 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error

@@ -21,7 +21,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
 
 if TYPE_CHECKING:
     from pincite.api import Index
@@ -180,4 +180,6 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error

@@ -8,13 +8,18 @@ from typing import Annotated
 
 import typer
 
+from pincite.cli.encoding import embed
 from pincite.cli.options import (
     DEFAULT_INDEX,
+    ConfigOption,
     IndexOption,
     JsonOption,
+    SetOption,
+    counted,
     err,
     out,
     print_json,
+    settings_from,
     store_alone,
     told,
 )
@@ -46,29 +51,43 @@ def export(
         similar = Similar(opened, model) if with_similar else None
         with opened.snapshot as snapshot:
             written = export_index(snapshot, folder, ask=records, similar=similar)
-            _report(written, "written to", str(folder), as_json=as_json)
+            count = _counted(written)
+    if as_json:
+        print_json({"documents": count, "folder": str(folder)})
+        return
+    out.print(f"{counted(count, 'document')} written to {folder}", markup=False, soft_wrap=True)
 
 
 def load(
-    folder: FolderArgument, index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False
+    folder: FolderArgument,
+    index: IndexOption = DEFAULT_INDEX,
+    config: ConfigOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Build the index again from the files that 'pincite export' wrote."""
+    """Build the index again from the files that 'pincite export' wrote, and compute its vectors."""
     from pincite.exchange import import_index
     from pincite.store.location import exists
 
     with told(as_json=as_json):
-        if exists(index, store_alone().store):
+        settings = settings_from(config, sets)
+        if exists(index, settings.store):
             raise ConfigError(
                 f"{shown(index)} has an index already", hint="import into a new one with --index"
             )
-        _report(import_index(folder, index), "read into", shown(index), as_json=as_json)
+        count = _counted(import_index(folder, index))
+        encoded = embed(index, settings, as_json=as_json)
+    if as_json:
+        print_json({"documents": count, "folder": shown(index), "vectors": encoded})
+        return
+    vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
+    if settings.embedding.model == "none":
+        vectors = ", no vectors: embedding.model is none"
+    words = f"{counted(count, 'document')} read into {shown(index)}{vectors}"
+    out.print(words, markup=False, soft_wrap=True)
 
 
-def _report(documents: Iterator[str], verb: str, where: str, *, as_json: bool) -> None:
+def _counted(documents: Iterator[str]) -> int:
     from rich.progress import track
 
-    count = sum(1 for _ in track(documents, "documents", console=err, transient=True))
-    if as_json:
-        print_json({"documents": count, "folder": where})
-    else:
-        out.print(f"{count} documents {verb} {where}", markup=False, soft_wrap=True)
+    return sum(1 for _ in track(documents, "documents", console=err, transient=True))

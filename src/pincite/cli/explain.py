@@ -30,6 +30,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.core.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -41,7 +42,12 @@ if TYPE_CHECKING:
 def why_not(
     query: Annotated[str, typer.Argument(help="What was asked.")],
     locator: Annotated[str, typer.Argument(help="The place that was expected.")],
-    k: Annotated[int | None, typer.Option("-k", help="How many passages.", min=1)] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help=f"How many passages; {SearchSettings().k} unless search.k is set.", min=1
+        ),
+    ] = None,
     documents: DocumentsOption = None,
     as_of: AsOfFilter = "",
     kinds: KindOption = None,

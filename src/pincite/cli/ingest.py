@@ -6,18 +6,21 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.cli.audit import gaps_in_words
+from pincite.cli.encoding import embed
 from pincite.cli.options import (
     DEFAULT_INDEX,
     ConfigOption,
     IndexOption,
     JsonOption,
     SetOption,
+    counted,
     err,
     out,
     print_json,
@@ -28,10 +31,10 @@ from pincite.core.locations import shown
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
-    from pincite.update import Outcome
+    from pincite.update import Left, Outcome
 
 WATCH_SECONDS = 1.0
-LONG_WORK = 2000  # chunks to encode: about half a minute
+MOST_KINDS = 5  # of files that were passed over, by name
 PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
 
 
@@ -56,17 +59,30 @@ def ingest(
     with told(as_json=as_json, index=index), ExitStack() as stack:
         settings = settings_from(config, sets)
         stack.enter_context(connected(settings.cluster))  # once, for all that follows
-        files = update.find_files(paths)
-        counts = _once(files, index, settings, rebuild=rebuild, prune=prune, as_json=as_json)
+        others: list[Path] = []
+        files = update.find_files(paths, others)
+        work = _Work(index, settings, paths, others)
+        counts = _once(files, work, rebuild=rebuild, prune=prune, as_json=as_json)
         seen = _signature(files)
         while watch:
             time.sleep(WATCH_SECONDS)
-            files = update.find_files(paths)
+            others.clear()
+            files = update.find_files(paths, others)
             if _signature(files) != seen:
                 seen = _signature(files)
-                _once(files, index, settings, rebuild=False, prune=True, as_json=as_json)
+                _once(files, work, rebuild=False, prune=True, as_json=as_json)
     if counts["rejected"] or not files:
         raise typer.Exit(PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What stays the same however often the files change."""
+
+    index: str
+    settings: Settings
+    paths: list[Path]
+    others: list[Path]  # files of the folders that nobody can read
 
 
 def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
@@ -80,18 +96,13 @@ def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
 
 
 def _once(
-    files: list[tuple[Path, str]],
-    index: str,
-    settings: Settings,
-    *,
-    rebuild: bool,
-    prune: bool,
-    as_json: bool,
+    files: list[tuple[Path, str]], work: _Work, *, rebuild: bool, prune: bool, as_json: bool
 ) -> Counter[str]:
     """Bring the index up to date once, tell what happened, and return the counts."""
     from pincite import update
     from pincite.store.location import exists
 
+    index, settings = work.index, work.settings
     start = time.perf_counter()
     outcomes = []
     stream = update.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
@@ -102,9 +113,13 @@ def _once(
             err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
     seconds = time.perf_counter() - start
     counts = Counter(str(outcome.status) for outcome in outcomes)
-    encoded = _embed(index, settings, as_json=as_json) if exists(index, settings.store) else None
+    is_there = exists(index, settings.store)
+    encoded = embed(index, settings, as_json=as_json) if is_there else None
+    folders = [path for path in work.paths if path.is_dir()] if is_there else []
+    left = update.left_over(index, settings.store, files, folders) if folders else None
     if as_json:
         report = {"index": shown(index), "counts": counts, "seconds": seconds, "vectors": encoded}
+        report |= {"passed_over": len(work.others), "gone": list(left.gone) if left else []}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
     else:
         chunks = sum(outcome.chunks for outcome in outcomes)
@@ -112,41 +127,36 @@ def _once(
         vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
         nodes = Counter(outcome.node for outcome in outcomes if outcome.node)
         if nodes:
-            read = ", ".join(f"{count} files by {node}" for node, count in sorted(nodes.items()))
+            read = ", ".join(
+                f"{counted(count, 'file')} by {node}" for node, count in sorted(nodes.items())
+            )
             err.print(read, markup=False, soft_wrap=True)
-        summary = f"{words}; {chunks:,} chunks in {seconds:.1f} s{vectors} → {shown(index)}"
+        summary = (
+            f"{words}; {counted(chunks, 'chunk')} in {seconds:.1f} s{vectors} → {shown(index)}"
+        )
         out.print(summary, markup=False, soft_wrap=True)
+        for line in _left_out(work.others, left):
+            out.print(line, markup=False, style="dim", soft_wrap=True)
         _tell_gaps(
             index, settings, [o.document for o in outcomes if o.status in ("added", "changed")]
         )
     return counts
 
 
-def _embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
-    """Give new chunks their vectors, and return how many; None if all have them."""
-    from rich.progress import Progress
-
-    from pincite.vectorise import embed_index
-
-    start = time.perf_counter()
-    last = None
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("encoding", total=None)
-        for step in embed_index(index, settings):
-            if last is None and step.total > LONG_WORK and not as_json:
-                bar.console.print(
-                    f"search by words works now; encoding {step.total:,} chunks for search by "
-                    "meaning (Ctrl-C is safe: the next ingest goes on)",
-                    soft_wrap=True,
-                )
-            last = step
-            bar.update(task, total=step.total, completed=step.done)
-    if last is None:
-        return None
-    seconds = time.perf_counter() - start
-    if last.without and not as_json:
-        err.print(f"{last.without} chunks have no vector; words still find them", soft_wrap=True)
-    return {"chunks": last.done - last.without, "without": last.without, "seconds": seconds}
+def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
+    """Yield what was not read, and what stays in the index though its file does not."""
+    if others:
+        kinds = Counter(file.suffix.lower() or "no ending" for file in others).most_common()
+        words = ", ".join(f"{count} {kind}" for kind, count in kinds[:MOST_KINDS])
+        more = ", …" if len(kinds) > MOST_KINDS else ""
+        yield f"{counted(len(others), 'file')} of other kinds passed over: {words}{more}"
+    if left and left.gone:
+        are = counted(len(left.gone), "document is", "documents are")
+        them = "it" if len(left.gone) == 1 else "them"
+        also = ""
+        if left.elsewhere:
+            also = f", and {counted(left.elsewhere, 'other')} that came from elsewhere"
+        yield f"{are} no longer there; --prune removes {them}{also}"
 
 
 def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
@@ -159,7 +169,7 @@ def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
     with open_snapshot(index, settings.store) as snapshot:
         counts = audit(snapshot, documents).counts()
     if counts:
-        words = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
+        words = ", ".join(gaps_in_words(kind, count) for kind, count in counts.items())
         out.print(f"gaps: {words}; see: pincite audit", style="yellow", soft_wrap=True)
 
 

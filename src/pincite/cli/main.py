@@ -40,9 +40,11 @@ from pincite.cli import (
     training,
     tuning,
 )
+from pincite.cli.help_words import PlainGroup
 
 app = typer.Typer(
     name="pincite",
+    cls=PlainGroup,
     help="Find the exact clause, table row or rule in your documents, and cite it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -65,17 +67,17 @@ app.command("copy")(copying.copy)
 app.command("publish")(publishing.publish)
 app.command("doctor")(doctor.doctor)
 app.command("serve")(serving.serve)
-app.add_typer(keys.app, name="keys")
+app.add_typer(keys.app, name="keys", cls=PlainGroup)
 app.command("bench")(bench.bench)
 app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("agent")(agent.agent)
 app.command("exam")(exam.exam)
 app.command("label")(label.label)
-app.add_typer(judgements.app, name="judgements")
+app.add_typer(judgements.app, name="judgements", cls=PlainGroup)
 app.command("tune")(tuning.tune)
 app.command("learn")(learning.learn)
-app.add_typer(training.app, name="train")
+app.add_typer(training.app, name="train", cls=PlainGroup)
 app.command("clean")(learning.clean)
 app.command("mcp")(mcp.mcp)
 

@@ -111,6 +111,15 @@ def parse_day(text: str | None) -> date | None:
     return day
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "chunk"), counted(2000, "chunk"), counted(0, "entry", "entries")
+    ('1 chunk', '2,000 chunks', '0 entries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def print_json(value: Any) -> None:
     """Print one JSON value on standard output."""
     sys.stdout.write(json_line(value) + "\n")

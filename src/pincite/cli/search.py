@@ -34,6 +34,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.core.errors import ConfigError
+from pincite.core.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -66,7 +67,12 @@ REASONS = {
 
 def search(
     query: Annotated[str, typer.Argument(help="A question, words, or a place like '97.113(a)'.")],
-    k: Annotated[int | None, typer.Option("-k", help="How many passages.", min=1)] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", help=f"How many passages; {SearchSettings().k} unless search.k is set.", min=1
+        ),
+    ] = None,
     documents: DocumentsOption = None,
     as_of: AsOfFilter = "",
     kinds: KindOption = None,

@@ -17,6 +17,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
+from pincite.core.locations import is_server
 
 
 def serve(
@@ -25,7 +26,9 @@ def serve(
         typer.Option("--index", "-i", help="FOLDER or URL; NAME=FOLDER for each of several."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535)] = 8321,
+    port: Annotated[
+        int, typer.Option("--port", "-p", help="Port to listen at.", min=0, max=65535)
+    ] = 8321,
     workers: Annotated[
         int, typer.Option("--workers", help="Processes; they share the index.", min=1, max=64)
     ] = 1,
@@ -62,5 +65,25 @@ def serve(
         logging.basicConfig(level=logging.INFO, format="%(message)s")
         logging.getLogger("httpx").setLevel(logging.WARNING)
         who = f"keys of {file}" if file else "no keys: everybody who reaches it may do everything"
-        err.print(f"http://{host}:{port}  ({', '.join(places)}; {who})", markup=False)
-        run(places, settings, options, Address(host, port), is_open=is_open)
+
+        def announce() -> None:
+            _warn_of_none(places)
+            line = f"http://{host}:{port}  ({', '.join(places)}; {who})"
+            err.print(line, markup=False, soft_wrap=True)
+
+        run(places, settings, options, Address(host, port), is_open=is_open, announce=announce)
+
+
+def _warn_of_none(places: dict[str, str]) -> None:
+    """Say which folders have no index; it is no error, for an upload makes one."""
+    from pincite.store.location import exists
+
+    for place in places.values():
+        if not is_server(place) and not exists(place):
+            err.print(
+                f"warning: there is no index in {place} yet; upload documents, "
+                f"or run: pincite ingest FILES --index {place}",
+                markup=False,
+                style="yellow",
+                soft_wrap=True,
+            )

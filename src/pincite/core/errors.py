@@ -28,6 +28,15 @@ from pincite.core.locations import without_passwords
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
+def reason_of(error: Exception) -> str:
+    """Return why something failed, in words: of the system's refusals without number and path.
+
+    >>> reason_of(FileNotFoundError(2, "No such file or directory", "questions.jsonl"))
+    'No such file or directory'
+    """
+    return getattr(error, "strerror", None) or str(error)
+
+
 class PinciteError(Exception):
     """The base of every error that carries an explanation for the user.
 

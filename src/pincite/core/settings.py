@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pincite.core.answer_settings import AnswerSettings as AnswerSettings
 from pincite.core.cluster_settings import ClusterSettings as ClusterSettings
 from pincite.core.embedding_settings import EmbeddingSettings as EmbeddingSettings
-from pincite.core.errors import MALFORMED, ConfigError
+from pincite.core.errors import MALFORMED, ConfigError, reason_of
 from pincite.core.graph_settings import GraphSettings as GraphSettings
 from pincite.core.late_settings import LATE, USUAL_WEIGHT
 from pincite.core.late_settings import LateSettings as LateSettings
@@ -218,7 +218,11 @@ def merged(settings: Settings, values: Mapping[str, Any], *, origin: str) -> Set
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, *MALFORMED) as error:
+    except OSError as error:
+        raise ConfigError(
+            f"{file} cannot be read: {reason_of(error)}", hint="check the path and its permissions"
+        ) from error
+    except MALFORMED as error:
         raise ConfigError(
             f"{file} cannot be read as TOML: {error}", hint="see docs/settings.md for an example"
         ) from error

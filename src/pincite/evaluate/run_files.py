@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from pincite.core.errors import MALFORMED, SourceError
+from pincite.core.errors import MALFORMED, SourceError, reason_of
 from pincite.evaluate.runs import Found, Part, Run
 from pincite.store.files import write_durably
 
@@ -40,7 +40,7 @@ def save_run(run: Run, file: Path) -> None:
         write_durably(file, text.encode("utf-8"))
     except OSError as error:
         hint = "choose another folder with --runs"
-        raise SourceError(f"cannot write {file}: {error}", hint=hint) from error
+        raise SourceError(f"cannot write {file}: {reason_of(error)}", hint=hint) from error
 
 
 def _plain(part: Part) -> dict[str, Any]:

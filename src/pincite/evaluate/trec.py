@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
 from pincite.evaluate.grades import Array, Grades, padded
 
 # Grades by question and document; scores by question and document.
@@ -133,7 +133,9 @@ def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
                 if fields := line.split():
                     yield number, fields
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot read {file}: {error}", hint="give a text file") from error
+        raise SourceError(
+            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
+        ) from error
 
 
 def _bad(file: Path, number: int, what: str, wanted: str) -> SourceError:

@@ -138,25 +138,29 @@ def _check_size(file: Path, size: int, max_mb: float) -> None:
         )
 
 
-def find_files(paths: Iterable[Path]) -> list[tuple[Path, str]]:
+def find_files(
+    paths: Iterable[Path], passed_over: list[Path] | None = None
+) -> list[tuple[Path, str]]:
     """Return the files to read with their document ids: paths relative to what was named.
 
     Files in a folder are taken if there is a reader for them; a file named directly is always
     taken, so that one without a reader is reported. Hidden files and folders are passed over, and
     so are an index that stands among its documents and links that lead out of the folder: an
     unpacked archive must not bring in files of its reader's.
+
+    Files of folders for which there is no reader are put into ``passed_over``.
     """
     found: list[tuple[Path, str]] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(_files_in(path))
+            inside = sorted(_files_in(path, [] if passed_over is None else passed_over))
             found += [(file, file.relative_to(path).as_posix()) for file in inside]
         else:
             found.append((path, path.name))
     return found
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def _files_in(folder: Path, passed_over: list[Path]) -> Iterator[Path]:
     root = folder.resolve()
     for home, folders, names in os.walk(folder):
         here = Path(home)
@@ -167,9 +171,12 @@ def _files_in(folder: Path) -> Iterator[Path]:
         ]
         for name in names:
             file = here / name
-            is_read = not name.startswith(".") and file.suffix.lower() in READERS
-            if is_read and file.is_file() and not _leads_out(file, root):
+            if name.startswith(".") or not file.is_file() or _leads_out(file, root):
+                continue
+            if file.suffix.lower() in READERS:
                 yield file
+            else:
+                passed_over.append(file)
 
 
 def _leads_out(file: Path, root: Path) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import inspect
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from mcp.server import MCPServer
@@ -44,6 +46,7 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
             title="Pincite",
             description="Finds the exact clause, table row or rule in reference documents.",
             instructions=INSTRUCTIONS,
+            version=version("pincite"),
             log_level="WARNING",
         )
     for tool, title in (
@@ -55,7 +58,9 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
         (tools.ask, "Answer with citations"),
         (tools.documents, "List the documents"),
     ):
-        server.add_tool(tool, title=title, annotations=_READS)
+        # An agent reads every blank: those before the lines of a docstring say nothing.
+        words = inspect.cleandoc(tool.__doc__ or "")
+        server.add_tool(tool, title=title, description=words, annotations=_READS)
     server.resource(
         SCHEME + "{+document}{?start}",
         name="document",

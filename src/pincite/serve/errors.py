@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, StoreError
+
+
+class AddressTaken(StoreError):
+    """Nobody can listen at the address: the service is not there, as an index may not be."""
 
 
 class ServiceError(PinciteError):
@@ -47,10 +51,23 @@ def error_body(error: PinciteError, request_id: str = "") -> dict[str, Any]:
             "type": kind,
             "code": str(status),
             "message": error.message,
-            "hint": error.hint,
+            "hint": _for_callers(error.hint),
             "request_id": request_id,
         }
     }
+
+
+# What the library's errors tell a user of the command line, as a caller of the service does it.
+_CALLS = (
+    ("try: pincite search ", 'try: POST /v1/search with {"query": ...}'),
+    ("try: pincite show ", 'try: POST /v1/show with {"locator": ..., "document": ...}'),
+    ("see: pincite show ", 'see: POST /v1/show with {"locator": ...}'),
+    ("see: pincite list", "see: GET /v1/documents"),
+)
+
+
+def _for_callers(hint: str) -> str:
+    return next((call for begin, call in _CALLS if hint.startswith(begin)), hint)
 
 
 _KINDS = {

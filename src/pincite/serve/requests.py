@@ -114,10 +114,13 @@ def add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
+        kind = request.headers.get("content-type", "").lower()
+        hint = "see /openapi.json"
+        # `curl -d` calls JSON a form, which is then no JSON to whoever reads the body.
+        if where == "body" and "json" not in kind and "multipart" not in kind:
+            hint = f"send the header Content-Type: application/json; {hint}"
         # The value itself is not repeated: it may be long, or half a character.
-        return tell(
-            request, ServiceError(f"{where}: {first['msg']}", 422, hint="see /openapi.json")
-        )
+        return tell(request, ServiceError(f"{where}: {first['msg']}", 422, hint=hint))
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 import os
+import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings, merged
 from pincite.serve.app import create_app
+from pincite.serve.errors import AddressTaken
 from pincite.serve.service import DEFAULT, Options
 
 if TYPE_CHECKING:
@@ -70,6 +73,43 @@ def check_exposure(address: Address, keys: Path | None, *, is_open: bool) -> Non
         )
 
 
+def check_free(address: Address) -> None:
+    """Bind the address for a moment: what uvicorn says of one that is taken helps nobody."""
+    where = f"{address.host}:{address.port}"
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise AddressTaken(
+            f"cannot listen at {where}: {error.strerror}",
+            hint="name an address of this machine with --host",
+        ) from error
+    problems = [problem for each in found if (problem := _refusal(each[0], each[4]))]
+    # A name may have an address of a kind that this machine lacks; another of its addresses does.
+    grave = [x for x in problems if x.errno in (errno.EADDRINUSE, errno.EACCES)]
+    if grave or len(problems) == len(found):
+        first = (grave or problems)[0]
+        raise AddressTaken(
+            f"cannot listen at {where}: {first.strerror}",
+            hint="choose another port with --port, or end the program that has this one"
+            if first.errno == errno.EADDRINUSE
+            else "choose a port from 1024 on with --port, or another address with --host",
+        ) from first
+
+
+def _refusal(family: int, place: tuple[Any, ...]) -> OSError | None:
+    """Return why nothing can listen there; None if something can."""
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            # As uvicorn does it: connections that ended lately are no reason to wait.
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                tried.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            tried.bind(place)
+    except OSError as error:
+        return error
+    return None
+
+
 def run(
     places: Mapping[str, str],
     settings: Settings,
@@ -77,12 +117,18 @@ def run(
     address: Address,
     *,
     is_open: bool = False,
+    announce: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until a signal comes; requests that were begun are ended first."""
+    """Serve until a signal comes; requests that were begun are ended first.
+
+    ``announce`` is called when nothing that can be known beforehand is in the way.
+    """
     import uvicorn
 
     check_exposure(address, options.keys, is_open=is_open)
     app = create_app(places, settings, options)  # before binding: mistakes are told at once
+    check_free(address)
+    announce()
     common: dict[str, Any] = {
         "host": address.host,
         "port": address.port,

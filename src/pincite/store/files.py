@@ -14,7 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
-from pincite.core.errors import IndexBusy, StoreError
+from pincite.core.errors import IndexBusy, StoreError, reason_of
 
 BLOCK = 1 << 20
 
@@ -123,17 +123,21 @@ _SQLITE_ERRORS = {
 
 
 @contextmanager
-def explained(action: str, path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals into one StoreError that names the remedy."""
+def explained(action: str, path: Path, *, hint: str = "") -> Iterator[None]:
+    """Turn the operating system's refusals into one StoreError that names the remedy.
+
+    ``hint`` is the remedy where the path is wrong and is no index's folder.
+    """
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
         number = getattr(error, "errno", None)
         if isinstance(error, sqlite3.Error):
             number = _SQLITE_ERRORS.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-        hint = _HINTS.get(number or 0, "check the disk, then run: pincite doctor")
-        reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"cannot {action} {path}: {reason}", hint=hint) from error
+        told = _HINTS.get(number or 0, "check the disk, then run: pincite doctor")
+        if hint and (_ELSEWHERE in told or number == errno.EISDIR):
+            told = hint
+        raise StoreError(f"cannot {action} {path}: {reason_of(error)}", hint=told) from error
 
 
 # Locks belong to open files, and children inherit those: a child that outlived its parent would

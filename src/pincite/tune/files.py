@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
 from pincite.core.settings import Settings
 from pincite.learn.model import save_model
 from pincite.tune.nested import DEFAULT, TUNED
@@ -31,7 +31,9 @@ def write(session: Session, folder: Path, program: str, made: str) -> dict[str, 
         (folder / REPORT).write_text(text + "\n", encoding="utf-8")
         (folder / PAGE).write_text(page(values), encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write into {folder}: {error}", hint="choose --out") from error
+        raise SourceError(
+            f"cannot write into {folder}: {reason_of(error)}", hint="choose --out"
+        ) from error
     return values
 
 

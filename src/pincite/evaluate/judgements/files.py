@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import MALFORMED, ConfigError, SourceError
+from pincite.core.errors import MALFORMED, ConfigError, SourceError, reason_of
 from pincite.core.toml_table import Table
 from pincite.evaluate.judgements.questions import Change, Need, Place, Question, QuestionSet
 
@@ -32,7 +32,9 @@ def load(file: Path) -> QuestionSet:
             raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot read {file}: {error}", hint="give a text file") from error
+        is_text = not isinstance(error, UnicodeDecodeError)
+        hint = "check the path and its permissions" if is_text else "give a text file"
+        raise SourceError(f"cannot read {file}: {reason_of(error)}", hint=hint) from error
     try:
         head, questions = (_toml if file.suffix == ".toml" else _json_lines)(text, str(file))
         made = _with_head(head, file.stem, questions)
@@ -56,7 +58,9 @@ def save(questions: QuestionSet, file: Path) -> None:
             lines.writelines(_json(question.plain()) for question in questions.questions)
         aside.replace(file)
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error
 
 
 def question(values: dict[str, Any], where: str) -> Question:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import MALFORMED, ConfigError, SourceError
+from pincite.core.errors import MALFORMED, ConfigError, SourceError, reason_of
 from pincite.evaluate.judgements.files import question as checked
 from pincite.evaluate.judgements.published import read_part97, read_scifact
 from pincite.evaluate.judgements.questions import Need, Place, Question, QuestionSet
@@ -161,7 +161,9 @@ def read_csv(file: Path, texts: Texts) -> QuestionSet:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.DictReader(lines, strict=True))
     except (OSError, csv.Error, *MALFORMED) as error:
-        raise SourceError(f"cannot read {file}: {error}", hint="give a CSV file") from error
+        raise SourceError(
+            f"cannot read {file}: {reason_of(error)}", hint="give a CSV file"
+        ) from error
     plain: dict[str, dict[str, Any]] = {}
     needs: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for number, row in enumerate(rows, 2):
@@ -243,7 +245,9 @@ def _words(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot read {file}: {error}", hint="give a text file") from error
+        raise SourceError(
+            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
+        ) from error
 
 
 def _parsed(file: Path) -> Any:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pincite.core.errors import SourceError
+from pincite.core.errors import SourceError, reason_of
 from pincite.evaluate import part97, scifact
 from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
 
@@ -42,5 +42,7 @@ def write_abstracts(claims: Path, file: Path) -> dict[str, int]:
     try:
         file.write_text(json.dumps(pages), encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"cannot write {file}: {error}", hint="choose another file") from error
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error
     return {doc_id: number for number, doc_id in enumerate(abstracts)}

@@ -21,13 +21,28 @@ def read(data: bytes, name: str) -> Parsed:
         value = json.loads(text)
         if is_code(value):
             return read_code(value, name)
-        return _pages([(_page_of(item), _text_of(item)) for item in value], name)
+        if not isinstance(value, list):
+            raise _Unfit("it is no list, and has none of these names")
+        entries = [(_page_of(item, at), _text_of(item, at)) for at, item in enumerate(value, 1)]
+    except json.JSONDecodeError as error:
+        raise SourceError(f"{name} is not JSON: {error}", hint="write it again") from error
     except MALFORMED as error:
         raise SourceError(
             f'{name} is neither a list of {{"text": ..., "page_idx": ...}} nor a code with '
-            f'"chapters", "articles" or "sections": {error!r:.200}',
+            f'"chapters", "articles" or "sections": {_reason(error)}',
             hint="see docs/formats.md",
         ) from error
+    return _pages(entries, name)
+
+
+class _Unfit(ValueError):
+    """What does not fit, in words."""
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return str(error) if isinstance(error, _Unfit) else "a value in it is of another kind"
 
 
 def _pages(entries: list[tuple[int, str]], name: str) -> Parsed:
@@ -45,14 +60,20 @@ def _pages(entries: list[tuple[int, str]], name: str) -> Parsed:
     return Parsed(text, Path(name).stem, blocks, Pages(starts, labels))
 
 
-def _page_of(item: Any) -> int:
-    page = int(item["page_idx"])
+def _page_of(item: Any, at: int) -> int:
+    if not isinstance(item, dict) or "page_idx" not in item:
+        raise _Unfit(f'entry {at} has no "page_idx"')
+    try:
+        page = int(item["page_idx"])
+    except MALFORMED:
+        page = -1
     if not 0 <= page < MAX_PAGE:
-        raise ValueError(f"page_idx {page:.3g} is no page's number")
+        raise _Unfit(f'"page_idx" of entry {at} is no page\'s number')
     return page
 
 
-def _text_of(item: Any) -> str:
-    if not isinstance(item["text"], str):
-        raise TypeError("text is not a string")
-    return item["text"]
+def _text_of(item: Any, at: int) -> str:
+    text = item.get("text")
+    if not isinstance(text, str):
+        raise _Unfit(f'entry {at} has no "text" that is a string')
+    return text

@@ -127,3 +127,20 @@ def test_bottomless_json_is_an_error() -> None:
     for data in (b"[" * 200_000, json.dumps({"sections": [inner]}).encode()):
         with pytest.raises(SourceError):
             json_pages.read(data, "x.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"a": 1}', "it is no list, and has none of these names"),
+        (b"[1]", 'entry 1 has no "page_idx"'),
+        (b'[{"text": "x", "page_idx": 0}, {"text": "x"}]', 'entry 2 has no "page_idx"'),
+        (b'[{"text": "x", "page_idx": "one"}]', "of entry 1 is no page's number"),
+        (b'[{"page_idx": 0}]', 'entry 1 has no "text" that is a string'),
+        (b'[{"text": "x"', "x.json is not JSON: "),
+    ],
+)
+def test_what_does_not_fit_is_said_in_words(data: bytes, reason: str) -> None:
+    with pytest.raises(SourceError) as told:
+        json_pages.read(data, "x.json")
+    assert reason in told.value.message and "Error(" not in told.value.message
