@@ -11,7 +11,8 @@ from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
 from pincite.api import Index
 from pincite.ask.picking import Asked, Pick, pick
-from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter, row_shown
+from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter
+from pincite.ask.shown import place_shown, row_shown
 from pincite.ask.terms import asked_term, defined
 from pincite.core.locators import locator_key
 from pincite.core.tables import Cell, Table, find_cells, parse_table
@@ -60,14 +61,18 @@ class Lookup:
             return []
         place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
         if not self.is_named(passages):
-            return self._by_number(question, passages, by_chunk)
+            found = self._by_number(question, passages, by_chunk)
+            return self._quoter.with_notes(found, sources)
         wanted = self.wanted(question)
         if not wanted:
             span = self._definition(question, place) or self._quoter.opening(place)
             lead = self._quoter.lead_in(source, span, sources)
-            quote = self._quoter.quote(source, span, _shown(place, span))
-            return [each for each in (lead, quote) if each and len(each.span)]
-        return self.cells(source, place, " ".join(wanted))
+            start = place.span.start
+            shown = place_shown(place.text, span.start - start, span.end - start)
+            quote = self._quoter.quote(source, span, shown)
+            found = [each for each in (lead, quote) if each and len(each.span)]
+            return self._quoter.with_notes(found, sources)
+        return self._quoter.with_notes(self.cells(source, place, " ".join(wanted)), sources)
 
     def _definition(self, question: str, place: Chunk) -> Span | None:
         """Return the units that define a term, where a place was found by the term alone."""
@@ -184,15 +189,6 @@ class Lookup:
             at = place.text.find(note)
             if at >= 0:
                 yield self._quoter.quote(source, _span(place, Unit(at, at + len(note))))
-
-
-def _shown(place: Chunk, span: Span) -> str:
-    """Return a stretch of a place for reading: rows of a table each with its columns' names."""
-    if place.kind not in ("table", "row"):
-        return ""
-    inside = range(span.start - place.span.start, span.end - place.span.start)
-    rows = [u for u in units(place.text) if u.kind == "row" and u.start in inside]
-    return "\n".join(row_shown(place.text, unit) for unit in rows)
 
 
 def _row_units(text: str) -> list[Unit]:

@@ -58,6 +58,11 @@ class Table:
         marks = {a or b for a, b in _MARK.findall(cell)}
         return tuple(text for mark, text in self.footnotes if mark in marks)
 
+    def bare(self, cell: str) -> str:
+        """Return a cell without the marks of its footnotes; an exponent is none."""
+        known = {mark for mark, _ in self.footnotes}
+        return _MARK.sub(lambda m: "" if m[1] in known or m[2] in known else m[0], cell).strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
