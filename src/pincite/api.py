@@ -34,6 +34,8 @@ from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
 from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
 
+SEPARATOR = " > "  # between a table, its row and its column
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -60,7 +62,8 @@ class TableCell:
 
     @property
     def citation(self) -> str:
-        return f"{self.table.locator} > {self.cell.row_name} > {self.cell.column_name}"
+        """The table, the row as its place is named, the column; ``Index.show`` takes it."""
+        return SEPARATOR.join((self.table.locator, self.cell.row_name, self.cell.column_name))
 
 
 class Index:
@@ -237,13 +240,11 @@ class Index:
     ) -> list[Chunk]:
         """Return the places with this locator or heading; StoreError if there are none.
 
-        With a day, only places of documents that are in force on that day.
+        With a day, only places of documents that are in force on that day. Of a cell as
+        ``TableCell.citation`` names it, the row.
         """
-        named = [
-            chunk
-            for chunk in self.snapshot.found_by([locator_key(locator)])
-            if document is None or chunk.span.doc_id == document
-        ]
+        found = self.snapshot.found_by([locator_key(locator)]) or self._rows_of_cell(locator)
+        named = [chunk for chunk in found if document is None or chunk.span.doc_id == document]
         valid = in_force(self.snapshot.editions(), as_of) if as_of else None
         found = [chunk for chunk in named if valid is None or chunk.span.doc_id in valid]
         if named and not found and as_of:
@@ -254,6 +255,23 @@ class Index:
         if not wholes:
             raise self._no_place(locator, document)
         return exact or wholes
+
+    def _rows_of_cell(self, locator: str) -> list[Chunk]:
+        """Return the rows that have the cell: "Table 4 > E-07 > What to do"."""
+        row, _, column = locator.rpartition(SEPARATOR)
+        while row:
+            found = [c for c in self.snapshot.found_by([locator_key(row)]) if c.kind == "row"]
+            if rows := [chunk for chunk in found if self._has_column(chunk, column)]:
+                return rows
+            # The name of a column may have the sign itself: "Load > 5 kW".
+            row, sign, last = row.rpartition(SEPARATOR)
+            column = f"{last}{sign}{column}"
+        return []
+
+    def _has_column(self, row: Chunk, column: str) -> bool:
+        tables = self.snapshot.get([row.parent] if row.parent else [])
+        parsed = [table for each in tables if (table := parse_table(each.text))]
+        return any(locator_key(column) in map(locator_key, table.columns) for table in parsed)
 
     def _not_in_force(self, locator: str, named: Sequence[Chunk], as_of: date) -> StoreError:
         """Return the error for a place that only other editions have, with which."""

@@ -136,7 +136,7 @@ def _shown_cells(cells: Sequence[TableCell], best: _Candidate) -> list[TableCell
     for cell in cells:
         name = set(cell.cell.column_name.casefold().replace(",", "").split())
         is_key = 2 * len(key & name) > len(key | name)
-        if cell.cell.value and not is_key and cell.cell.value != cell.cell.row_name:
+        if cell.cell.value and not is_key and cell.cell.column:
             shown.append(cell)
     return shown
 
