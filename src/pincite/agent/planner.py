@@ -2,6 +2,7 @@
 
     search → clause → the table it names → row and column → cell → arithmetic that it asks for
     search → clause → a share of a quantity in the question → arithmetic
+    … → a multiple of the result that the question asks for → arithmetic
 
 Every step is a call of a tool, so the trace shows all of it. What the documents say chooses which
 table is looked up, never which tools there are nor how many steps may be taken.
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pincite.agent.multiples import Multiple, asked_multiple
 from pincite.agent.tools import Toolbox
 from pincite.agent.trace import Found
 from pincite.agent.units import find_unit
@@ -45,15 +47,36 @@ class Line:
     text: str
     place: Chunk | None = None
     quote: str = ""  # words of the place that the line repeats
+    amount: str = ""  # the number that it gives, as it is calculated with
+    unit: str = ""  # of the number, if nobody calculates with it: "€"
+    is_multiple: bool = False  # that the question asks for
 
 
 def plan(question: str, tools: Toolbox) -> list[Line]:
     """Return the lines of an answer; none if the question is no look-up and no calculation."""
-    asked = Asked.read(question, _analyzer(tools))
-    hits = list(tools.call("search", {"query": question, "k": HITS}).places)
-    if _SHARE_OF.search(asked.text):
-        return _share(asked, hits, tools)
-    return _look_up(asked, hits, tools) or _share(asked, hits, tools)
+    multiple = asked_multiple(question)
+    # Its number names no row.
+    bare = multiple.rest if multiple else question
+    asked = Asked.read(bare, _analyzer(tools))
+    hits = list(tools.call("search", {"query": bare, "k": HITS}).places)
+    lines = [] if _SHARE_OF.search(asked.text) else _look_up(asked, hits, tools)
+    lines = lines or _share(asked, hits, tools)
+    return [*lines, *_times(multiple, lines, tools)] if multiple else lines
+
+
+def _times(multiple: Multiple, lines: Sequence[Line], tools: Toolbox) -> list[Line]:
+    """Return the multiple of what was calculated last, or of the one number looked up."""
+    given = [line for line in lines if line.amount]
+    calculated = [line for line in given if not line.quote]
+    if given and given[-1] in calculated:
+        given = given[-1:]
+    if len(given) != 1:
+        return []
+    (line,) = given
+    found = _calculated(multiple.of(line.amount), line.place, tools)
+    return [
+        replace(each, text=f"{each.text} {line.unit}".rstrip(), is_multiple=True) for each in found
+    ]
 
 
 def _analyzer(tools: Toolbox) -> Analyzer:
@@ -221,7 +244,14 @@ def _cell_line(cell: TableCell) -> Line:
     value = f"{cell.cell.value} {cell.cell.unit}".rstrip()
     notes = "".join(f" ({note})" for note in cell.cell.notes)
     start, end = row_spans(cell.table.text)[cell.cell.row]
-    return Line(f"{cell.citation}: {value}{notes}", cell.table, cell.table.text[start:end].strip())
+    unit = _calculable(cell.cell.unit)
+    return Line(
+        f"{cell.citation}: {value}{notes}",
+        cell.table,
+        cell.table.text[start:end].strip(),
+        f"{cell.cell.value} {unit}".rstrip() if _NUMBER.match(cell.cell.value) else "",
+        "" if unit else cell.cell.unit,
+    )
 
 
 def _naming_sentence(clause: Chunk, table: str) -> str:
@@ -252,7 +282,7 @@ def _calculated(expression: str, place: Chunk | None, tools: Toolbox) -> list[Li
     if not tools.left:
         return []
     found: Found = tools.call("calculate", {"expression": expression})
-    return [] if found.error else [Line(found.text, place)]
+    return [] if found.error else [Line(found.text, place, amount=expression)]
 
 
 def _share(asked: Asked, hits: Sequence[Chunk], tools: Toolbox) -> list[Line]:
