@@ -159,6 +159,12 @@ def test_a_ranked_row_comes_with_its_footnotes(make_index: Make) -> None:
     ]
 
 
+def test_columns_that_repeat_the_question_are_not_asked_for(make_index: Make) -> None:
+    found = answer(make_index({"fees.md": FEES}), "How much is a hot work permit for 120 m²?")
+    assert found.sentences[0].text == "Kind of permit: Hot work; Area (m²): Over 100; Fee (€): 90"
+    assert found.citations[0].locator == "Table 3 > Hot work, Over 100"
+
+
 def test_a_place_keeps_its_lines(index: Index) -> None:
     noise = answer(index, "12.3")
     assert noise.sentences[0].text.splitlines() == [
