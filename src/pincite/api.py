@@ -20,6 +20,7 @@ from pincite.core.trace import traced
 from pincite.core.types import Chunk, Filters, Query, Ranking, Step
 from pincite.explain import WhyNot, searched_in, why_not
 from pincite.index.audiences import audience_of
+from pincite.index.cells import SEPARATOR, rows_of_cell
 from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
 from pincite.index.filters import NOTHING
@@ -33,8 +34,6 @@ from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
 from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
-
-SEPARATOR = " > "  # between a table, its row and its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +242,9 @@ class Index:
         With a day, only places of documents that are in force on that day. Of a cell as
         ``TableCell.citation`` names it, the row.
         """
-        found = self.snapshot.found_by([locator_key(locator)]) or self._rows_of_cell(locator)
+        found = self.snapshot.found_by([locator_key(locator)]) or rows_of_cell(
+            self.snapshot, locator
+        )
         named = [chunk for chunk in found if document is None or chunk.span.doc_id == document]
         valid = in_force(self.snapshot.editions(), as_of) if as_of else None
         found = [chunk for chunk in named if valid is None or chunk.span.doc_id in valid]
@@ -255,23 +256,6 @@ class Index:
         if not wholes:
             raise self._no_place(locator, document)
         return exact or wholes
-
-    def _rows_of_cell(self, locator: str) -> list[Chunk]:
-        """Return the rows that have the cell: "Table 4 > E-07 > What to do"."""
-        row, _, column = locator.rpartition(SEPARATOR)
-        while row:
-            found = [c for c in self.snapshot.found_by([locator_key(row)]) if c.kind == "row"]
-            if rows := [chunk for chunk in found if self._has_column(chunk, column)]:
-                return rows
-            # The name of a column may have the sign itself: "Load > 5 kW".
-            row, sign, last = row.rpartition(SEPARATOR)
-            column = f"{last}{sign}{column}"
-        return []
-
-    def _has_column(self, row: Chunk, column: str) -> bool:
-        tables = self.snapshot.get([row.parent] if row.parent else [])
-        parsed = [table for each in tables if (table := parse_table(each.text))]
-        return any(locator_key(column) in map(locator_key, table.columns) for table in parsed)
 
     def _not_in_force(self, locator: str, named: Sequence[Chunk], as_of: date) -> StoreError:
         """Return the error for a place that only other editions have, with which."""

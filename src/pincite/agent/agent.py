@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pincite.agent.lines import Line
 from pincite.agent.model_driven import ModelDriven
 from pincite.agent.multiples import asked_multiple
-from pincite.agent.planner import Line, plan
+from pincite.agent.planner import plan
 from pincite.agent.tools import USUAL_STEPS, Toolbox
 from pincite.agent.trace import Trace, source_of
 from pincite.answer.values import Answer, Citation, Sentence

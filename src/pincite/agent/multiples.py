@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pincite.agent.lines import Line, calculated
+from pincite.agent.tools import Toolbox
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _COUNTS = {word: str(number) for number, word in enumerate(_WORDS, 2)}
@@ -52,3 +56,18 @@ def asked_multiple(question: str) -> Multiple | None:
     factor = {**_COUNTS, **_NAMED, **_PARTS}.get(written, written)
     rest = question[: match.start()] + question[match.end() :]
     return Multiple(match.group().strip(), factor, written in _PARTS, rest)
+
+
+def times(multiple: Multiple, lines: Sequence[Line], tools: Toolbox) -> list[Line]:
+    """Return the multiple of what was calculated last, or of the one number looked up."""
+    given = [line for line in lines if line.amount]
+    # A sum that comes before the look-up only led to the row.
+    looked_up = [line for line in given if line.quote]
+    given = looked_up if given and given[-1].quote else given[-1:]
+    if len(given) != 1:
+        return []
+    (line,) = given
+    found = calculated(multiple.of(line.amount), line.place, tools)
+    return [
+        replace(each, text=f"{each.text} {line.unit}".rstrip(), is_multiple=True) for each in found
+    ]

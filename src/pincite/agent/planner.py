@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from pincite.agent.multiples import Multiple, asked_multiple
+from pincite.agent.lines import Line, calculated
+from pincite.agent.multiples import asked_multiple, times
 from pincite.agent.tools import Toolbox
-from pincite.agent.trace import Found
 from pincite.agent.units import find_unit
 from pincite.answer.quantities import quantities
 from pincite.answer.sentences import units
@@ -40,18 +40,6 @@ _TABLE_NAME = re.compile(r"\btable\s+\S", re.IGNORECASE)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One sentence of an answer with the place it is from; of a calculation, of its numbers."""
-
-    text: str
-    place: Chunk | None = None
-    quote: str = ""  # words of the place that the line repeats
-    amount: str = ""  # the number that it gives, as it is calculated with
-    unit: str = ""  # of the number, if nobody calculates with it: "€"
-    is_multiple: bool = False  # that the question asks for
-
-
 def plan(question: str, tools: Toolbox) -> list[Line]:
     """Return the lines of an answer; none if the question is no look-up and no calculation."""
     multiple = asked_multiple(question)
@@ -61,22 +49,7 @@ def plan(question: str, tools: Toolbox) -> list[Line]:
     hits = list(tools.call("search", {"query": bare, "k": HITS}).places)
     lines = [] if _SHARE_OF.search(asked.text) else _look_up(asked, hits, tools)
     lines = lines or _share(asked, hits, tools)
-    return [*lines, *_times(multiple, lines, tools)] if multiple else lines
-
-
-def _times(multiple: Multiple, lines: Sequence[Line], tools: Toolbox) -> list[Line]:
-    """Return the multiple of what was calculated last, or of the one number looked up."""
-    given = [line for line in lines if line.amount]
-    calculated = [line for line in given if not line.quote]
-    if given and given[-1] in calculated:
-        given = given[-1:]
-    if len(given) != 1:
-        return []
-    (line,) = given
-    found = _calculated(multiple.of(line.amount), line.place, tools)
-    return [
-        replace(each, text=f"{each.text} {line.unit}".rstrip(), is_multiple=True) for each in found
-    ]
+    return [*lines, *times(multiple, lines, tools)] if multiple else lines
 
 
 def _analyzer(tools: Toolbox) -> Analyzer:
@@ -186,7 +159,7 @@ def _raised(asked: Asked, best: _Candidate, sentence: str, tools: Toolbox) -> li
     mine = best.pick.used[0]
     if len(amounts) != 1 or amounts[0].kind != mine.kind:
         return []
-    return _calculated(f"{asked.words(mine)} + {added.group(1).strip()}", best.clause, tools)
+    return calculated(f"{asked.words(mine)} + {added.group(1).strip()}", best.clause, tools)
 
 
 def _named_tables(hits: Sequence[Chunk], tools: Toolbox) -> list[_Named]:
@@ -270,19 +243,12 @@ def _multiplied(
         return []
     factor = f"{cell.cell.value} {_calculable(cell.cell.unit)}".rstrip()
     expression = f"{factor} * {asked.words(spare[0])}"
-    return _calculated(expression, best.table, tools)
+    return calculated(expression, best.table, tools)
 
 
 def _calculable(unit: str) -> str:
     parts = unit.split("/")
     return unit if unit and all(find_unit(part.strip()) for part in parts) else ""
-
-
-def _calculated(expression: str, place: Chunk | None, tools: Toolbox) -> list[Line]:
-    if not tools.left:
-        return []
-    found: Found = tools.call("calculate", {"expression": expression})
-    return [] if found.error else [Line(found.text, place, amount=expression)]
 
 
 def _share(asked: Asked, hits: Sequence[Chunk], tools: Toolbox) -> list[Line]:
@@ -297,7 +263,7 @@ def _share(asked: Asked, hits: Sequence[Chunk], tools: Toolbox) -> list[Line]:
         clause, share = _first_share(hits)
     if not share:
         return []
-    lines = _calculated(f"{share} % of {amount}", clause, tools)
+    lines = calculated(f"{share} % of {amount}", clause, tools)
     if lines and clause is not None:
         sentence = _sentence_with(clause, share)
         lines.append(Line(f"{clause.locator}: “{sentence}”", clause, sentence))
