@@ -17,6 +17,7 @@ from pincite.ask.terms import asked_term, defined
 from pincite.core.locators import locator_key
 from pincite.core.tables import Cell, Table, find_cells, parse_table
 from pincite.core.types import Chunk, Span
+from pincite.index.cells import SEPARATOR, rows_of_cell
 from pincite.index.locators import mention_spans
 
 # Words that ask for a place and say nothing of what is wanted there.
@@ -52,6 +53,11 @@ class Lookup:
         """Return whether the first hit is there because the question names it."""
         return bool(passages) and "place" in passages[0].hit.features
 
+    def is_cited(self, question: str, quotes: Sequence[Quote]) -> bool:
+        """Return whether a question names the row that is quoted, as a citation does."""
+        name = locator_key(question)
+        return SEPARATOR in name and any(name.startswith(locator_key(q.locator)) for q in quotes)
+
     def quotes(
         self, question: str, passages: Sequence[Passage], sources: list[Source]
     ) -> list[Quote]:
@@ -59,6 +65,8 @@ class Lookup:
         by_chunk = {source.chunk_id: source for source in sources}
         if not passages or passages[0].chunk.id not in by_chunk:
             return []
+        if cited := self._by_locator(question, by_chunk):
+            return self._quoter.with_notes(cited, sources)
         place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
         if not self.is_named(passages):
             found = self._by_number(question, passages, by_chunk)
@@ -73,6 +81,25 @@ class Lookup:
             found = [each for each in (lead, quote) if each and len(each.span)]
             return self._quoter.with_notes(found, sources)
         return self._quoter.with_notes(self.cells(source, place, " ".join(wanted)), sources)
+
+    def _by_locator(self, question: str, by_chunk: Mapping[str, Source]) -> list[Quote]:
+        """Return the row that a question names as a citation does: "Table 4 > E-07"."""
+        name = question.strip(" ?!.")
+        if SEPARATOR not in name:
+            return []
+        snapshot = self._index.snapshot
+        whole = [each for each in snapshot.found_by([locator_key(name)]) if each.kind == "row"]
+        for row in whole or rows_of_cell(snapshot, name):
+            source = by_chunk.get(row.id) or by_chunk.get(row.parent or "")
+            if source is None or row.parent is None:
+                continue
+            (table,) = snapshot.get([row.parent])
+            start = row.span.start - table.span.start
+            unit = Unit(start, start + len(row.text.rstrip()), "row")
+            if source.holds(_span(table, unit)):
+                shown = row_shown(table.text, unit)
+                return [self._quoter.quote(source, _span(table, unit), shown)]
+        return []
 
     def _definition(self, question: str, place: Chunk) -> Span | None:
         """Return the units that define a term, where a place was found by the term alone."""

@@ -165,6 +165,18 @@ def test_columns_that_repeat_the_question_are_not_asked_for(make_index: Make) ->
     assert found.citations[0].locator == "Table 3 > Hot work, Over 100"
 
 
+def test_what_an_answer_cites_can_be_asked_for(make_index: Make) -> None:
+    index = make_index({"fees.md": FEES})
+    for question in ("Table 3 > Hot work, Over 100", "Table 3 > Hot work, Over 100 > Fee (€)"):
+        found = answer(index, question, least_confidence=1.0)
+        assert [each.quote for each in found.citations] == ["| Hot work | Over 100 | 90 |"]
+    noted = answer(index, "Table 3 > Confined space")
+    assert [each.quote for each in noted.citations] == [
+        "| Confined space | Any | 120^1^ |",
+        "Waived for emergency rescue teams.",
+    ]
+
+
 def test_a_place_keeps_its_lines(index: Index) -> None:
     noise = answer(index, "12.3")
     assert noise.sentences[0].text.splitlines() == [
