@@ -20,6 +20,7 @@ from pincite.core.trace import traced
 from pincite.core.types import Chunk, Filters, Query, Ranking, Step
 from pincite.explain import WhyNot, searched_in, why_not
 from pincite.index.audiences import audience_of
+from pincite.index.cells import SEPARATOR, rows_of_cell
 from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
 from pincite.index.filters import NOTHING
@@ -60,7 +61,8 @@ class TableCell:
 
     @property
     def citation(self) -> str:
-        return f"{self.table.locator} > {self.cell.row_name} > {self.cell.column_name}"
+        """The table, the row as its place is named, the column; ``Index.show`` takes it."""
+        return SEPARATOR.join((self.table.locator, self.cell.row_name, self.cell.column_name))
 
 
 class Index:
@@ -237,13 +239,13 @@ class Index:
     ) -> list[Chunk]:
         """Return the places with this locator or heading; StoreError if there are none.
 
-        With a day, only places of documents that are in force on that day.
+        With a day, only places of documents that are in force on that day. Of a cell as
+        ``TableCell.citation`` names it, the row.
         """
-        named = [
-            chunk
-            for chunk in self.snapshot.found_by([locator_key(locator)])
-            if document is None or chunk.span.doc_id == document
-        ]
+        found = self.snapshot.found_by([locator_key(locator)]) or rows_of_cell(
+            self.snapshot, locator
+        )
+        named = [chunk for chunk in found if document is None or chunk.span.doc_id == document]
         valid = in_force(self.snapshot.editions(), as_of) if as_of else None
         found = [chunk for chunk in named if valid is None or chunk.span.doc_id in valid]
         if named and not found and as_of:

@@ -12,6 +12,8 @@ from pincite.pipeline import Pipeline
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000
+# What lost a place that none of several retrievers proposes, as `pincite eval` calls it.
+FIRST_STAGE = "first stage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class WhyNot:
 
     chunk: Chunk  # the searched chunk of the place that came farthest
     stages: list[StageView]
-    lost_at: str  # the stage; empty if the place is among the hits
+    # A stage, "first stage", "filters" or "index"; empty if the place is among the hits.
+    lost_at: str
     reason: str
 
 
@@ -91,9 +94,9 @@ def _verdict(views: list[StageView], parts: set[str]) -> tuple[str, str]:
     final = views[-1]
     if final.is_kept:
         return "", f"it is among the hits, at rank {final.rank}"
-    if not any(view.is_kept for view in views if view.stage in parts):
+    if parts and not any(view.is_kept for view in views if view.stage in parts):
         names = " nor ".join(sorted(parts))
-        return names, f"neither {names} proposes it among the first candidates"
+        return FIRST_STAGE, f"neither {names} proposes it among the first candidates"
     lost = next(view for view in views if view.stage not in parts and not view.is_kept)
     return lost.stage, _loss(lost)
 

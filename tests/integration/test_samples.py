@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pincite import Index, find_files, ingest_files
+from pincite.api import TableCell
+from pincite.core.errors import StoreError
+from pincite.core.tables import Cell, parse_table, row_names
 from pincite.core.types import Chunk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -83,3 +86,31 @@ def test_the_query_may_name_the_edition(index: Index) -> None:
         first = index.search(f"210.8(D) in the {year} edition").passages[0]
         assert first.chunk.span.doc_id == f"electrical-code-{year}.md"
         assert first.place.locator == "210.8(D)"
+
+
+def test_what_a_cell_is_cited_by_can_be_shown(index: Index) -> None:
+    tables = [c for d in index.documents() for c in index.snapshot.chunks(d) if c.kind == "table"]
+    assert tables
+    for chunk in tables:
+        table = parse_table(chunk.text)
+        assert table is not None
+        for number, name in enumerate(row_names(table.rows)):
+            cell = Cell(number, 1, name, table.columns[1], "", "", (), "")
+            (row,) = index.show(TableCell(chunk, cell).citation, chunk.span.doc_id)
+            assert row.kind == "row" and row.locator == f"{chunk.locator} > {name}"
+            assert all(value in row.text for value in table.rows[number])
+
+
+def test_rows_that_begin_alike_are_cited_apart(make_index: Callable[..., Index]) -> None:
+    table = "| Work | Area (m²) | Fee > 0 (€) |\n|---|---|---|\n"
+    rows = "| Hot | Up to 50 | 40 |\n| Hot | Over 50 | 60 |\n"
+    index = make_index({"fees.md": f"# Fees\n\n**Table 3 Fees**\n\n{table}{rows}"})
+    cells = index.cells("Table 3", "Hot", "fee")
+    assert [each.citation for each in cells] == [
+        "Table 3 > Hot, Up to 50 > Fee > 0 (€)",
+        "Table 3 > Hot, Over 50 > Fee > 0 (€)",
+    ]
+    shown = [index.show(each.citation) for each in cells]
+    assert [row.text.strip() for (row,) in shown] == rows.splitlines()
+    with pytest.raises(StoreError, match="no place"):
+        index.show("Table 3 > Hot, Over 50 > Price")

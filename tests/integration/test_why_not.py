@@ -10,9 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pincite.api import Index
+from pincite.cli.explain import _stage
 from pincite.cli.main import app
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
+from pincite.explain import FIRST_STAGE, StageView, _verdict
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -54,6 +56,22 @@ def test_a_lost_place_says_where_and_by_how_much(index: Index) -> None:
     assert f"rank {view.rank}" in way.reason
     words = next(view for view in way.stages if view.stage == "lexical")
     assert words.rank is None
+
+
+def test_a_place_that_nobody_proposes_is_lost_at_the_first_stage() -> None:
+    nobody = [StageView(name, None, None, 0.5, False) for name in ("lexical", "dense", "hybrid")]
+    lost, reason = _verdict(nobody, {"lexical", "dense"})
+    assert lost == FIRST_STAGE
+    assert reason == "neither dense nor lexical proposes it among the first candidates"
+    assert [_stage(name) for name in (lost, "filters", "hybrid")] == [
+        *("the first stage", "the filters", "hybrid")
+    ]
+
+
+def test_a_place_that_the_only_retriever_lacks_is_not_found(index: Index) -> None:
+    command = ["why-not", "tank", "4", "-i", str(index.snapshot.folder)]
+    result = CliRunner().invoke(app, [*command, "--set", "search.pipeline=lexical"])
+    assert result.stdout.startswith("4 in rules.md: lost at lexical\n")
 
 
 def test_parts_add_up_and_times_are_told(index: Index) -> None:

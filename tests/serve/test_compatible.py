@@ -44,7 +44,8 @@ def test_openai_streams_a_chat(openai_client: Any) -> None:
         )
     )
     text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
-    assert "2.4 m" in text and "Sources:" in text and "250.56" in text
+    assert "2.4 m" in text and "Sources:" in text
+    assert ", 250.56(B)\n" in f"{text}\n"  # the clause that is quoted, not its section
     assert len({chunk.id for chunk in chunks}) == 1
     last = [chunk for chunk in chunks if chunk.choices][-1]
     assert last.choices[0].finish_reason == "stop"

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from pincite.agent.lines import Line
 from pincite.agent.model_driven import ModelDriven
-from pincite.agent.planner import Line, plan
+from pincite.agent.multiples import asked_multiple
+from pincite.agent.planner import plan
 from pincite.agent.tools import USUAL_STEPS, Toolbox
 from pincite.agent.trace import Trace, source_of
 from pincite.answer.values import Answer, Citation, Sentence
@@ -67,6 +69,9 @@ class Agent:
                 notes = (f"answered without the language model: {error.message}",)
         tools = self._tools(filters)
         lines = plan(question, tools)
+        multiple = asked_multiple(question)
+        if multiple and not any(line.is_multiple for line in lines):
+            notes += (f"“{multiple.words}” is not calculated: no single number was looked up",)
         if lines:
             answer = _from_lines(question, lines, self.index)
             return AgentAnswer(

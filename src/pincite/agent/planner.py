@@ -2,6 +2,7 @@
 
     search → clause → the table it names → row and column → cell → arithmetic that it asks for
     search → clause → a share of a quantity in the question → arithmetic
+    … → a multiple of the result that the question asks for → arithmetic
 
 Every step is a call of a tool, so the trace shows all of it. What the documents say chooses which
 table is looked up, never which tools there are nor how many steps may be taken.
@@ -13,8 +14,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pincite.agent.lines import Line, calculated
+from pincite.agent.multiples import asked_multiple, times
 from pincite.agent.tools import Toolbox
-from pincite.agent.trace import Found
 from pincite.agent.units import find_unit
 from pincite.answer.quantities import quantities
 from pincite.answer.sentences import units
@@ -38,22 +40,16 @@ _TABLE_NAME = re.compile(r"\btable\s+\S", re.IGNORECASE)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One sentence of an answer with the place it is from; of a calculation, of its numbers."""
-
-    text: str
-    place: Chunk | None = None
-    quote: str = ""  # words of the place that the line repeats
-
-
 def plan(question: str, tools: Toolbox) -> list[Line]:
     """Return the lines of an answer; none if the question is no look-up and no calculation."""
-    asked = Asked.read(question, _analyzer(tools))
-    hits = list(tools.call("search", {"query": question, "k": HITS}).places)
-    if _SHARE_OF.search(asked.text):
-        return _share(asked, hits, tools)
-    return _look_up(asked, hits, tools) or _share(asked, hits, tools)
+    multiple = asked_multiple(question)
+    # Its number names no row.
+    bare = multiple.rest if multiple else question
+    asked = Asked.read(bare, _analyzer(tools))
+    hits = list(tools.call("search", {"query": bare, "k": HITS}).places)
+    lines = [] if _SHARE_OF.search(asked.text) else _look_up(asked, hits, tools)
+    lines = lines or _share(asked, hits, tools)
+    return [*lines, *times(multiple, lines, tools)] if multiple else lines
 
 
 def _analyzer(tools: Toolbox) -> Analyzer:
@@ -136,7 +132,7 @@ def _shown_cells(cells: Sequence[TableCell], best: _Candidate) -> list[TableCell
     for cell in cells:
         name = set(cell.cell.column_name.casefold().replace(",", "").split())
         is_key = 2 * len(key & name) > len(key | name)
-        if cell.cell.value and not is_key and cell.cell.value != cell.cell.row_name:
+        if cell.cell.value and not is_key and cell.cell.column:
             shown.append(cell)
     return shown
 
@@ -163,7 +159,7 @@ def _raised(asked: Asked, best: _Candidate, sentence: str, tools: Toolbox) -> li
     mine = best.pick.used[0]
     if len(amounts) != 1 or amounts[0].kind != mine.kind:
         return []
-    return _calculated(f"{asked.words(mine)} + {added.group(1).strip()}", best.clause, tools)
+    return calculated(f"{asked.words(mine)} + {added.group(1).strip()}", best.clause, tools)
 
 
 def _named_tables(hits: Sequence[Chunk], tools: Toolbox) -> list[_Named]:
@@ -221,7 +217,14 @@ def _cell_line(cell: TableCell) -> Line:
     value = f"{cell.cell.value} {cell.cell.unit}".rstrip()
     notes = "".join(f" ({note})" for note in cell.cell.notes)
     start, end = row_spans(cell.table.text)[cell.cell.row]
-    return Line(f"{cell.citation}: {value}{notes}", cell.table, cell.table.text[start:end].strip())
+    unit = _calculable(cell.cell.unit)
+    return Line(
+        f"{cell.citation}: {value}{notes}",
+        cell.table,
+        cell.table.text[start:end].strip(),
+        f"{cell.cell.value} {unit}".rstrip() if _NUMBER.match(cell.cell.value) else "",
+        "" if unit else cell.cell.unit,
+    )
 
 
 def _naming_sentence(clause: Chunk, table: str) -> str:
@@ -240,19 +243,12 @@ def _multiplied(
         return []
     factor = f"{cell.cell.value} {_calculable(cell.cell.unit)}".rstrip()
     expression = f"{factor} * {asked.words(spare[0])}"
-    return _calculated(expression, best.table, tools)
+    return calculated(expression, best.table, tools)
 
 
 def _calculable(unit: str) -> str:
     parts = unit.split("/")
     return unit if unit and all(find_unit(part.strip()) for part in parts) else ""
-
-
-def _calculated(expression: str, place: Chunk | None, tools: Toolbox) -> list[Line]:
-    if not tools.left:
-        return []
-    found: Found = tools.call("calculate", {"expression": expression})
-    return [] if found.error else [Line(found.text, place)]
 
 
 def _share(asked: Asked, hits: Sequence[Chunk], tools: Toolbox) -> list[Line]:
@@ -267,7 +263,7 @@ def _share(asked: Asked, hits: Sequence[Chunk], tools: Toolbox) -> list[Line]:
         clause, share = _first_share(hits)
     if not share:
         return []
-    lines = _calculated(f"{share} % of {amount}", clause, tools)
+    lines = calculated(f"{share} % of {amount}", clause, tools)
     if lines and clause is not None:
         sentence = _sentence_with(clause, share)
         lines.append(Line(f"{clause.locator}: “{sentence}”", clause, sentence))

@@ -62,6 +62,15 @@ def units(text: str) -> list[Unit]:
     return found
 
 
+def begins_item(line: str) -> bool:
+    """Return whether a line begins a unit of its own: an item, a numbered paragraph.
+
+    >>> begins_item("(a) a horn"), begins_item("a horn")
+    (True, False)
+    """
+    return _ITEM.match(line) is not None
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int, UnitKind]]:
     """Yield stretches of lines that belong together: a paragraph, an item, a row, a heading."""
     begun: int | None = None

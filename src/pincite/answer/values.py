@@ -36,9 +36,12 @@ class Source:
     @property
     def citation(self) -> str:
         """The place as one would write it in a text."""
-        page = f", p. {self.page}" if self.page is not None else ""
-        own = self.locator if self.locator != self.title else ""
-        return ", ".join(part for part in (self.title, own) if part) + page
+        return _written(self.title, self.locator, self.page)
+
+    def cited(self, citation: Citation) -> str:
+        """Return the place of a quotation as one would write it: the clause, not its section."""
+        page = citation.page if citation.page is not None else self.page
+        return _written(self.title, citation.locator or self.locator, page)
 
     def find(self, quote: str) -> Span | None:
         """Return where words stand in the document, if they stand in what was read of it."""
@@ -173,6 +176,12 @@ class Answer:
             "seconds": dict(self.seconds),
             "notes": list(self.notes),
         }
+
+
+def _written(title: str, locator: str, page: int | None) -> str:
+    own = locator if locator != title else ""
+    behind = f", p. {page}" if page is not None else ""
+    return ", ".join(part for part in (title, own) if part) + behind
 
 
 def _plain_place(span: Span) -> dict[str, Any]:

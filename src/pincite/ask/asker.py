@@ -192,7 +192,7 @@ class Asker:
             return Found(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
         quotes = self._lookup.quotes(question, passages, sources)
-        if quotes and self._lookup.is_named(passages):
+        if quotes and (self._lookup.is_named(passages) or self._lookup.is_cited(question, quotes)):
             context = replace(context, sources=tuple(sources))
             return Found(question, passages, context, quotes, 1.0, None)
         candidates = self._extractor.candidates(question, passages, context.sources)

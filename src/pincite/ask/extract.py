@@ -17,7 +17,8 @@ from pincite.answer.passage import Passage, term_weights
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
 from pincite.api import Index
-from pincite.ask.quotes import NOT_QUOTED, Quote, Quoter, row_shown
+from pincite.ask.quotes import NOT_QUOTED, Quote, Quoter
+from pincite.ask.shown import row_shown
 from pincite.ask.terms import asked_term, defined
 from pincite.core.stages import Retriever
 from pincite.core.types import Span
@@ -86,9 +87,10 @@ class Extractor:
         found: list[Quote] = []
         for each in chosen:
             for quote in self._with_lead(each, sources):
-                if not any(_same(quote, other) for other in found):
+                if not any(quote.repeats(other) for other in found):
                     found.append(quote)
-        return joined(found, self.quoter, {each.number: each for each in sources})
+        whole = joined(found, self.quoter, {each.number: each for each in sources})
+        return self.quoter.with_notes(whole, sources)
 
     def _with_lead(self, candidate: Candidate, sources: list[Source]) -> Iterator[Quote]:
         lead = self.quoter.lead_in(candidate.source, candidate.span, sources)
@@ -186,14 +188,11 @@ def joined(quotes: Sequence[Quote], quoter: Quoter, sources: Mapping[int, Source
     return found
 
 
-def _same(one: Quote, other: Quote) -> bool:
-    """Return whether two quotations say the same: the same place, or the same words elsewhere."""
-    return bool(one.span.overlap(other.span)) or one.shown == other.shown
-
-
 def _touch(one: Quote, other: Quote) -> bool:
     """Return whether two quotations stand beside each other in one place, and are no rows."""
-    if one.source != other.source or one.locator != other.locator or one.words.startswith("|"):
+    if one.source != other.source or one.locator != other.locator:
+        return False
+    if one.is_row or other.is_row:
         return False
     first, second = sorted((one, other), key=lambda quote: quote.span.start)
     gap = second.span.start - first.span.end

@@ -11,11 +11,13 @@ from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
 from pincite.api import Index
 from pincite.ask.picking import Asked, Pick, pick
-from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter, row_shown
+from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter
+from pincite.ask.shown import place_shown, row_shown
 from pincite.ask.terms import asked_term, defined
 from pincite.core.locators import locator_key
 from pincite.core.tables import Cell, Table, find_cells, parse_table
 from pincite.core.types import Chunk, Span
+from pincite.index.cells import SEPARATOR, rows_of_cell
 from pincite.index.locators import mention_spans
 
 # Words that ask for a place and say nothing of what is wanted there.
@@ -51,6 +53,11 @@ class Lookup:
         """Return whether the first hit is there because the question names it."""
         return bool(passages) and "place" in passages[0].hit.features
 
+    def is_cited(self, question: str, quotes: Sequence[Quote]) -> bool:
+        """Return whether a question names the row that is quoted, as a citation does."""
+        name = locator_key(question)
+        return SEPARATOR in name and any(name.startswith(locator_key(q.locator)) for q in quotes)
+
     def quotes(
         self, question: str, passages: Sequence[Passage], sources: list[Source]
     ) -> list[Quote]:
@@ -58,16 +65,41 @@ class Lookup:
         by_chunk = {source.chunk_id: source for source in sources}
         if not passages or passages[0].chunk.id not in by_chunk:
             return []
+        if cited := self._by_locator(question, by_chunk):
+            return self._quoter.with_notes(cited, sources)
         place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
         if not self.is_named(passages):
-            return self._by_number(question, passages, by_chunk)
+            found = self._by_number(question, passages, by_chunk)
+            return self._quoter.with_notes(found, sources)
         wanted = self.wanted(question)
         if not wanted:
             span = self._definition(question, place) or self._quoter.opening(place)
             lead = self._quoter.lead_in(source, span, sources)
-            quote = self._quoter.quote(source, span, _shown(place, span))
-            return [each for each in (lead, quote) if each and len(each.span)]
-        return self.cells(source, place, " ".join(wanted))
+            start = place.span.start
+            shown = place_shown(place.text, span.start - start, span.end - start)
+            quote = self._quoter.quote(source, span, shown)
+            found = [each for each in (lead, quote) if each and len(each.span)]
+            return self._quoter.with_notes(found, sources)
+        return self._quoter.with_notes(self.cells(source, place, " ".join(wanted)), sources)
+
+    def _by_locator(self, question: str, by_chunk: Mapping[str, Source]) -> list[Quote]:
+        """Return the row that a question names as a citation does: "Table 4 > E-07"."""
+        name = question.strip(" ?!.")
+        if SEPARATOR not in name:
+            return []
+        snapshot = self._index.snapshot
+        whole = [each for each in snapshot.found_by([locator_key(name)]) if each.kind == "row"]
+        for row in whole or rows_of_cell(snapshot, name):
+            source = by_chunk.get(row.id) or by_chunk.get(row.parent or "")
+            if source is None or row.parent is None:
+                continue
+            (table,) = snapshot.get([row.parent])
+            start = row.span.start - table.span.start
+            unit = Unit(start, start + len(row.text.rstrip()), "row")
+            if source.holds(_span(table, unit)):
+                shown = row_shown(table.text, unit)
+                return [self._quoter.quote(source, _span(table, unit), shown)]
+        return []
 
     def _definition(self, question: str, place: Chunk) -> Span | None:
         """Return the units that define a term, where a place was found by the term alone."""
@@ -184,15 +216,6 @@ class Lookup:
             at = place.text.find(note)
             if at >= 0:
                 yield self._quoter.quote(source, _span(place, Unit(at, at + len(note))))
-
-
-def _shown(place: Chunk, span: Span) -> str:
-    """Return a stretch of a place for reading: rows of a table each with its columns' names."""
-    if place.kind not in ("table", "row"):
-        return ""
-    inside = range(span.start - place.span.start, span.end - place.span.start)
-    rows = [u for u in units(place.text) if u.kind == "row" and u.start in inside]
-    return "\n".join(row_shown(place.text, unit) for unit in rows)
 
 
 def _row_units(text: str) -> list[Unit]:

@@ -71,12 +71,14 @@ def _picks(table: Table, asked: Asked, analyzer: Analyzer) -> Iterator[Pick]:
                 rows, shared = _narrowed(table, key, rows, asked, analyzer)
                 words = f"{asked.words(quantity)} {' '.join(_row_words(table, rows, key))} {name}"
                 overlap = len(names[key] & _near(asked, quantity, analyzer))
+                untold = _untold(table, names, rows, asked, analyzer)
                 yield _with_column(
-                    table, asked, names, key, rows, words, base + overlap + shared, (quantity,)
+                    table, asked, untold, key, rows, words, base + overlap + shared, (quantity,)
                 )
-    for row, share in _named_rows(table, asked, analyzer):
-        name = table.rows[row][0]
-        found = _with_column(table, asked, names, 0, (row,), name, BY_WORDS * share, ())
+    for rows, share in _named_rows(table, asked, analyzer):
+        name = table.rows[rows[0]][0]
+        untold = _untold(table, names, rows, asked, analyzer)
+        found = _with_column(table, asked, untold, 0, rows, name, BY_WORDS * share, ())
         # One common word, such as "Back", names a row only beside the name of a column.
         if found.column or len(_terms(name, analyzer)) > 1 or not name.isalpha():
             yield found
@@ -147,15 +149,39 @@ def _row_words(table: Table, rows: Sequence[int], key: int) -> list[str]:
     return [] if any(char.isdigit() for char in name) else [name]
 
 
-def _named_rows(table: Table, asked: Asked, analyzer: Analyzer) -> Iterator[tuple[int, float]]:
-    """Yield the rows whose name the question has, with how much of it."""
-    names = [row[0] for row in table.rows]
+def _untold(
+    table: Table,
+    names: Sequence[frozenset[str]],
+    rows: Sequence[int],
+    asked: Asked,
+    analyzer: Analyzer,
+) -> list[frozenset[str]]:
+    """Return the names of columns, empty where the rows only repeat words of the question.
+
+    Who asks for a "hot work permit" has named the kind of permit, and does not ask for it.
+    """
+
+    def is_told(column: int) -> bool:
+        cells = [table.rows[row][column] for row in rows if column < len(table.rows[row])]
+        terms = frozenset[str]().union(*(_terms(cell, analyzer) for cell in cells))
+        return bool(terms) and terms <= asked.terms and all(map(str.isalpha, terms))
+
+    return [frozenset() if is_told(at) else name for at, name in enumerate(names)]
+
+
+def _named_rows(
+    table: Table, asked: Asked, analyzer: Analyzer
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield the rows whose name the question has, those of one name together, with how much."""
+    named: dict[str, list[int]] = {}
     for at, row in enumerate(table.rows):
-        terms = _terms(row[0], analyzer)
-        if terms and not _is_only_numbers(row[0]) and names.count(row[0]) == 1:
+        named.setdefault(row[0], []).append(at)
+    for name, rows in named.items():
+        terms = _terms(name, analyzer)
+        if terms and not _is_only_numbers(name):
             share = len(terms & asked.terms) / len(terms)
             if share >= LEAST_WORDS:
-                yield at, share
+                yield tuple(rows), share
 
 
 def _is_only_numbers(cell: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pincite.answer.sentences import Unit, units
+from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source
 from pincite.api import Index
+from pincite.ask.shown import row_notes
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk, Span
 
@@ -31,6 +32,18 @@ class Quote:
     shown: str
     locator: str
     page: int | None
+
+    @property
+    def is_row(self) -> bool:
+        return self.words.startswith("|")
+
+    @property
+    def has_rows(self) -> bool:
+        return self.is_row or "\n|" in self.words
+
+    def repeats(self, other: Quote) -> bool:
+        """Return whether both say the same: the same place, or the same words elsewhere."""
+        return bool(self.span.overlap(other.span)) or self.shown == other.shown
 
     def sentence(self) -> Sentence:
         citation = Citation(self.source, self.locator, self.page, self.words, self.span)
@@ -101,6 +114,42 @@ class Quoter:
         names = (below.title, parent.locator, parent.path, parent.page)
         return Source(number, parent.id, *names, span, text, "introduction")
 
+    def with_notes(self, quotes: Sequence[Quote], sources: list[Source]) -> list[Quote]:
+        """Return the quotations, rows of tables followed by the footnotes of their marks."""
+        found: list[Quote] = []
+        for quote in quotes:
+            found.append(quote)
+            for note in self._notes(quote, sources) if quote.has_rows else ():
+                if not any(note.repeats(other) for other in (*quotes, *found)):
+                    found.append(note)
+        return found
+
+    def _notes(self, quote: Quote, sources: list[Source]) -> Iterator[Quote]:
+        """Yield the footnotes that the marks of rows point to; what has them becomes a source."""
+        source = next(each for each in sources if each.number == quote.source)
+        for place in self._tables(self.place_of(source, quote.span), quote.span):
+            table = parse_table(place.text)
+            start = place.span.start
+            rows = place.text[max(0, quote.span.start - start) : quote.span.end - start]
+            for note in row_notes(table, rows) if table else ():
+                at = start + place.text.rfind(note)
+                span = Span(place.span.doc_id, at, at + len(note))
+                home = next((each for each in (source, *sources) if each.holds(span)), None)
+                if home is None:
+                    names = (source.title, place.locator, place.path, place.page)
+                    home = Source(len(sources) + 1, place.id, *names, span, note, "table")
+                    sources.append(home)
+                yield self.quote(home, span)
+
+    def _tables(self, place: Chunk, span: Span) -> list[Chunk]:
+        """Return the table that a place is or is in, or those in it that a span touches."""
+        if place.kind == "row" and place.parent:
+            return self._snapshot.get([place.parent])
+        if place.kind == "table":
+            return [place]
+        below = self._snapshot.children(place.id)
+        return [each for each in below if each.kind == "table" and each.span.overlap(span)]
+
     def opening(self, place: Chunk) -> Span:
         """Return the beginning of a place without its heading: whole units, as many as fit."""
         every = units(place.text)
@@ -110,16 +159,3 @@ class Quoter:
         kept = [u for u in body if u.end - body[0].start <= MOST_PLACE_CHARS] or body[:1]
         start = place.span.start
         return Span(place.span.doc_id, start + kept[0].start, start + kept[-1].end)
-
-
-def row_shown(text: str, row: Unit, only: Sequence[int] = ()) -> str:
-    """Return a row of a table with the names of its columns; of some columns, if named."""
-    table = parse_table(text)
-    if table is None:
-        return " ".join(text[row.start : row.end].split())
-    line = text[row.start : row.end]
-    alone = parse_table(f"| {' | '.join(table.columns)} |\n|---|\n{line}")
-    cells = alone.rows[0] if alone and alone.rows else ()
-    pairs = enumerate(zip(table.columns, cells, strict=False))
-    said = [f"{name}: {cell}" for n, (name, cell) in pairs if cell and (not only or n in only)]
-    return "; ".join(said)

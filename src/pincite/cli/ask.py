@@ -165,8 +165,7 @@ def _print_sources(answer: Answer) -> None:
     lines = []
     for citation in answer.citations:
         source = numbered[citation.source]
-        page = f", p. {citation.page}" if citation.page is not None else ""
-        where = f"{source.title}, {citation.locator}{page}"
-        lines.append((f"[{citation.source}]", f" {where}", f"  ({source.span.doc_id})"))
+        where = f" {source.cited(citation)}"
+        lines.append((f"[{citation.source}]", where, f"  ({source.span.doc_id})"))
     for number, where, document in dict.fromkeys(lines):
         out.print(Text.assemble((number, "bold cyan"), where, (document, "dim")), soft_wrap=True)

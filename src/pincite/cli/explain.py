@@ -99,7 +99,7 @@ def _as_json(found: WhyNot) -> dict[str, Any]:
 
 def _print(found: WhyNot) -> None:
     name = f"{found.chunk.locator} in {found.chunk.span.doc_id}"
-    verdict = f"lost at {found.lost_at}" if found.lost_at else "found"
+    verdict = f"lost at {_stage(found.lost_at)}" if found.lost_at else "found"
     out.print(f"{name}: {verdict}", markup=False, style="bold", soft_wrap=True)
     table = _table("stage", "rank", "score", "needed", "counts")
     for view in found.stages:
@@ -113,6 +113,11 @@ def _print(found: WhyNot) -> None:
     out.print(table)
     out.print(found.reason, markup=False, soft_wrap=True)
     out.print()
+
+
+def _stage(name: str) -> str:
+    """Return what lost a place as one would say it: a name stands for itself, words do not."""
+    return name if name.isidentifier() and name not in ("filters", "index") else f"the {name}"
 
 
 def print_scores(result: Result) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,8 @@ _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
 _MARK = re.compile(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
 _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
 _WORD = re.compile(r"[\w²³°%]+")
+
+NAME_CHARS = 80  # of a row's name
 
 # Units that are surely units: a value in one of them does not fit a column in another.
 _UNITS = frozenset(
@@ -58,6 +61,11 @@ class Table:
         marks = {a or b for a, b in _MARK.findall(cell)}
         return tuple(text for mark, text in self.footnotes if mark in marks)
 
+    def bare(self, cell: str) -> str:
+        """Return a cell without the marks of its footnotes; an exponent is none."""
+        known = {mark for mark, _ in self.footnotes}
+        return _MARK.sub(lambda m: "" if m[1] in known or m[2] in known else m[0], cell).strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -65,7 +73,7 @@ class Cell:
 
     row: int
     column: int
-    row_name: str
+    row_name: str  # as the row's place has it
     column_name: str
     value: str
     unit: str
@@ -127,6 +135,7 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
     that are open on one side ("not exceeding 60") the tightest one fits.
     """
     key, rows = _rows(table, row, column)
+    names = row_names(table.rows)
     found = []
     for number in rows:
         for at in _columns(table, column, key):
@@ -134,7 +143,7 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
             cell = Cell(
                 number,
                 at,
-                table.rows[number][0],
+                names[number],
                 table.columns[at],
                 _MARK.sub("", value).strip(),
                 unit_of(table.columns[at]),
@@ -232,3 +241,27 @@ def row_spans(text: str) -> Sequence[tuple[int, int]]:
             seen += 1
         at += len(line)
     return spans
+
+
+def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a name for each row: its first cell, and as many more as make it unique.
+
+    >>> row_names([("Hot work", "Up to 50"), ("Hot work", "Over 50"), ("Diving", "Any")])
+    ['Hot work, Up to 50', 'Hot work, Over 50', 'Diving']
+    """
+    names = [_row_name(row, 1) for row in rows]
+    for cells in (2, 3):
+        counts = Counter(names)
+        names = [
+            _row_name(row, cells) if counts[name] > 1 else name
+            for row, name in zip(rows, names, strict=True)
+        ]
+    counts = Counter(names)
+    return [
+        f"{name} (row {number})" if counts[name] > 1 or not name else name
+        for number, (name, _) in enumerate(zip(names, rows, strict=True), 1)
+    ]
+
+
+def _row_name(row: Sequence[str], cells: int) -> str:
+    return ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]

@@ -212,7 +212,7 @@ def _document(reader: Reader, doc_id: str, title: str) -> models.DocumentFound:
 def ask_answer(reader: Reader, answer: Answer) -> models.AskAnswer:
     """Return an answer with its citations, or why there is none."""
     sources = {source.number: source for source in answer.sources}
-    cited = list(dict.fromkeys((each.source, each.quote) for each in answer.citations))
+    cited = {(each.source, each.quote): each for each in answer.citations}
     ids = sorted({sources[number].chunk_id for number, _ in cited})
     chunks = by_id(reader.index.snapshot.get(ids))
     citations = [
@@ -220,10 +220,10 @@ def ask_answer(reader: Reader, answer: Answer) -> models.AskAnswer:
             source=number,
             id=reader.id_of(chunks[sources[number].chunk_id]),
             url=reader.url_of(chunks[sources[number].chunk_id]),
-            citation=sources[number].citation,
+            citation=sources[number].cited(each),
             quote=quoted,
         )
-        for number, quoted in cited
+        for (number, quoted), each in cited.items()
     ]
     none = answer.abstention
     return models.AskAnswer(

@@ -88,10 +88,12 @@ class Completion:
 
 
 def sources_below(answer: Answer) -> str:
-    """Return the cited sources as lines below the text: a chat shows nothing else of them."""
-    cited = {citation.source for citation in answer.citations}
-    lines = [f"[{s.number}] {s.citation}" for s in answer.sources if s.number in cited]
-    return "\n\nSources:\n" + "\n".join(lines) if lines else ""
+    """Return the cited places as lines below the text: a chat shows nothing else of them."""
+    sources = {source.number: source for source in answer.sources}
+    cited = sorted(answer.citations, key=lambda citation: citation.source)
+    lines = (f"[{each.source}] {sources[each.source].cited(each)}" for each in cited)
+    listed = "\n".join(dict.fromkeys(lines))
+    return f"\n\nSources:\n{listed}" if listed else ""
 
 
 def _evidence(answer: Answer) -> dict[str, Any]:

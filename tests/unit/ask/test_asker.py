@@ -69,6 +69,25 @@ No boat shall sound:
 
 **Pontoon.** A floating deck that is held by piles.
 """
+FEES = """\
+# Permit Rules
+
+## 4.3 Fees
+
+The fees are given in Table 3.
+
+Table 3: Fees of permits
+
+| Kind of permit | Area (m²) | Fee (€) |
+|---|---|---|
+| Hot work | Up to 50 | 40 |
+| Hot work | Over 50 through 100 | 60 |
+| Hot work | Over 100 | 90 |
+| Confined space | Any | 120^1^ |
+| Work at height | Any | 80 |
+
+1 Waived for emergency rescue teams.
+"""
 Make = Callable[..., Index]
 
 
@@ -112,6 +131,65 @@ def test_a_cell_is_looked_up_by_name_and_by_number(index: Index) -> None:
         assert found.citations[0].locator == "Table 12.4 > 32 > Copper (mm²)"
     noted = answer(index, "Table 12.4 63 A aluminium")
     assert [each.quote for each in noted.citations] == ["25^1^", "Only above the water line."]
+
+
+def test_a_row_comes_with_its_footnotes(index: Index) -> None:
+    for question in ("Table 12.4 63 A", "Which cables are there for a berth of 60 A?"):
+        row, note = answer(index, question).sentences[:2]
+        assert row.text.endswith("63; Copper (mm²): 16; Aluminium (mm²): 25"), question
+        assert row.citations[0].quote == "| 63 | 16 | 25^1^ |"
+        assert note.text == note.citations[0].quote == "Only above the water line."
+    bare = answer(index, "Table 12.4 16 A")
+    assert [each.quote for each in bare.citations] == ["| 16 | 2.5 | Not permitted |"]
+
+
+def test_a_ranked_row_comes_with_its_footnotes(make_index: Make) -> None:
+    index = make_index({"fees.md": FEES})
+    found = answer(index, "How much does a confined space permit cost?", quotes=1)
+    assert [each.text for each in found.sentences] == [
+        "Kind of permit: Confined space; Area (m²): Any; Fee (€): 120",
+        "Waived for emergency rescue teams.",
+    ]
+    # A footnote that stands behind what is quoted of a long section comes with it all the same.
+    long = FEES.replace("Work at height", "Work at height " + "and over water " * 40)
+    cut = answer(make_index({"long.md": long}), "4.3")
+    assert [each.text.splitlines()[-1] for each in cut.sentences] == [
+        "Kind of permit: Confined space; Area (m²): Any; Fee (€): 120¹",
+        "Waived for emergency rescue teams.",
+    ]
+
+
+def test_columns_that_repeat_the_question_are_not_asked_for(make_index: Make) -> None:
+    found = answer(make_index({"fees.md": FEES}), "How much is a hot work permit for 120 m²?")
+    assert found.sentences[0].text == "Kind of permit: Hot work; Area (m²): Over 100; Fee (€): 90"
+    assert found.citations[0].locator == "Table 3 > Hot work, Over 100"
+
+
+def test_what_an_answer_cites_can_be_asked_for(make_index: Make) -> None:
+    index = make_index({"fees.md": FEES})
+    for question in ("Table 3 > Hot work, Over 100", "Table 3 > Hot work, Over 100 > Fee (€)"):
+        found = answer(index, question, least_confidence=1.0)
+        assert [each.quote for each in found.citations] == ["| Hot work | Over 100 | 90 |"]
+    noted = answer(index, "Table 3 > Confined space")
+    assert [each.quote for each in noted.citations] == [
+        "| Confined space | Any | 120^1^ |",
+        "Waived for emergency rescue teams.",
+    ]
+
+
+def test_a_place_keeps_its_lines(index: Index) -> None:
+    noise = answer(index, "12.3")
+    assert noise.sentences[0].text.splitlines() == [
+        "No boat shall sound:",
+        "(a) a horn at night;",
+        "(b) a bell in fog, except as Table 9.9 allows.",
+    ]
+    name = "Rating of the berth, not exceeding (A)"
+    lines = answer(index, "12.4").sentences[0].text.splitlines()
+    assert lines[-2:] == [
+        f"{name}: 63; Copper (mm²): 16; Aluminium (mm²): 25¹",
+        "¹ Only above the water line.",
+    ]
 
 
 def test_a_term_is_answered_by_its_definition(index: Index) -> None:

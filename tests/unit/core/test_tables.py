@@ -88,6 +88,12 @@ def test_a_number_finds_the_row_whose_range_holds_it(row: str, column: str, valu
     assert (cell.value, cell.unit) == (value, "mm")
 
 
+def test_a_cell_is_bare_of_marks_but_not_of_exponents() -> None:
+    table = parse_table("| A | B |\n|---|---|\n| x^1^ | 10^3^ m² |\n\n^1^ Galvanised only.")
+    assert table is not None
+    assert [table.bare(cell) for cell in table.rows[0]] == ["x", "10^3^ m²"]
+
+
 def test_footnotes_come_with_their_cell() -> None:
     table = parse_table(TEXT)
     assert table is not None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pincite.core.tables import parse_table, row_spans
+from pincite.core.tables import parse_table, row_names, row_spans
 from pincite.ingest.tree import Clause
 
 # A table of data, not of rules: its rows are found by their table alone.
 MAX_ROWS = 2000
-NAME_CHARS = 80
 
 
 def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
@@ -48,29 +46,9 @@ def _rows(text: str, table: Clause, parent: int) -> list[Clause]:
     ends = [*starts[1:], last_end if has_notes else table.end]
     rows = [
         Clause("row", "", f"{table.locator} > {name}", name, start, end, end, parent, table.path)
-        for name, start, end in zip(_names(parsed.rows), starts, ends, strict=True)
+        for name, start, end in zip(row_names(parsed.rows), starts, ends, strict=True)
     ]
     if has_notes:
         end = table.end
         rows.append(Clause("text", "", table.locator, "", last_end, end, end, parent, table.path))
     return rows
-
-
-def _names(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a name for each row: its first cell, and as many more as make it unique."""
-    names = [_name(row, 1) for row in rows]
-    for cells in (2, 3):
-        counts = Counter(names)
-        names = [
-            _name(row, cells) if counts[name] > 1 else name
-            for row, name in zip(rows, names, strict=True)
-        ]
-    counts = Counter(names)
-    return [
-        f"{name} (row {number})" if counts[name] > 1 or not name else name
-        for number, (name, _) in enumerate(zip(names, rows, strict=True), 1)
-    ]
-
-
-def _name(row: Sequence[str], cells: int) -> str:
-    return ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]
