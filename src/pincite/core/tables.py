@@ -16,6 +16,8 @@ _RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
 _MARK = re.compile(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
 _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
+# The exponent of a unit: 10 m², not a mark of a footnote.
+_EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
 _WORD = re.compile(r"[\w²³°%]+")
 
 NAME_CHARS = 80  # of a row's name
@@ -58,12 +60,14 @@ class Table:
 
     def notes_of(self, cell: str) -> tuple[str, ...]:
         """Return the footnotes that a cell's marks point to."""
-        marks = {a or b for a, b in _MARK.findall(cell)}
+        marks = {a or b for a, b in _MARK.findall(cell)} if not _EXPONENT.search(cell) else set()
         return tuple(text for mark, text in self.footnotes if mark in marks)
 
     def bare(self, cell: str) -> str:
         """Return a cell without the marks of its footnotes; an exponent is none."""
         known = {mark for mark, _ in self.footnotes}
+        if _EXPONENT.search(cell):
+            return cell.strip()
         return _MARK.sub(lambda m: "" if m[1] in known or m[2] in known else m[0], cell).strip()
 
 
@@ -128,6 +132,15 @@ def unit_of(column: str) -> str:
     return (match.group(1) or match.group(2)) if match else ""
 
 
+def without_marks(cell: str) -> str:
+    """Return a cell without marks of footnotes, whether or not the table has them.
+
+    >>> [without_marks(cell) for cell in ("95¹", "120^a^", "10 m²", "Up to 50 m³", "4*")]
+    ['95', '120', '10 m²', 'Up to 50 m³', '4']
+    """
+    return cell.strip() if _EXPONENT.search(cell) else _MARK.sub("", cell).strip()
+
+
 def find_cells(table: Table, row: str, column: str) -> list[Cell]:
     """Return the cells that a row's name or value and a column's name mean.
 
@@ -145,7 +158,7 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
                 at,
                 names[number],
                 table.columns[at],
-                _MARK.sub("", value).strip(),
+                without_marks(value),
                 unit_of(table.columns[at]),
                 table.notes_of(value),
                 f"{table.columns[key]}: {table.rows[number][key]}",
@@ -210,7 +223,7 @@ def _widths(table: Table, column: int, value: float) -> dict[int, float]:
     """Return the rows whose cell in a column holds the number, with how tightly it does."""
     widths: dict[int, float] = {}
     for i, row in enumerate(table.rows):
-        cell = _MARK.sub("", row[column]) if column < len(row) else ""
+        cell = without_marks(row[column]) if column < len(row) else ""
         holding = [each for each in intervals_of(cell, table.columns[column]) if value in each]
         if holding:
             widths[i] = min(each.width for each in holding)

@@ -117,6 +117,16 @@ def test_nothing_fits() -> None:
     assert find_cells(table, "15", "cotton") == []
 
 
+def test_an_exponent_is_no_footnote() -> None:
+    table = parse_table(
+        "| Room | Area | Fee |\n|---|---|---|\n| Hall | 10 m² | 95² |\n\n² Waived.\n"
+    )
+    assert table is not None
+    area, fee = find_cells(table, "Hall", "")
+    assert (area.value, area.notes) == ("10 m²", ())
+    assert (fee.value, fee.notes) == ("95", ("Waived.",))
+
+
 def test_units() -> None:
     assert unit_of("Length, mm") == "mm"
     assert unit_of("Notes") == ""
