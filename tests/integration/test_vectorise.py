@@ -10,6 +10,7 @@ import pytest
 from pincite.api import Index
 from pincite.core.settings import EmbeddingSettings, Settings, load_settings
 from pincite.embed import cache
+from pincite.retrieve.hybrid import NO_WORD
 from pincite.store.manifest import current, damage
 from pincite.update import ingest_files, remove
 from pincite.vectorise import embed_index
@@ -53,6 +54,9 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
     assert first(folder, "when is income paid out to workers") == "pay.md"
     assert first(folder, "repairing a plumbing problem") == "water.md"
     assert damage(folder) == []
+    with Index.open(folder) as index:
+        assert index.search("when is income paid out to workers").ranking.notes == (NO_WORD,)
+        assert index.search("leaks").ranking.notes == ()
 
 
 @pytest.mark.parametrize("pipeline", ["hybrid", "hybrid+late", "hybrid+rerank"])

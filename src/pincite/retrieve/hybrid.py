@@ -33,6 +33,10 @@ class Pool:
         return total
 
 
+# Something is always nearest in meaning; who asked should know that it is nothing but that.
+NO_WORD = "no word of the query is in what was searched: this is what is nearest in meaning"
+
+
 class Hybrid:
     """Fuses what its parts find: each scores the candidates of all.
 
@@ -68,7 +72,15 @@ class Hybrid:
         pool = self._pool(query, k)
         total = pool.scores
         winners = self.rows.best(np.arange(len(total)), total, k, names=pool.found)
-        return Ranking(query, tuple(self._hits(pool, winners)))
+        notes = (NO_WORD,) if len(winners) and self._has_no_word(pool) else ()
+        return Ranking(query, tuple(self._hits(pool, winners)), notes)
+
+    def _has_no_word(self, pool: Pool) -> bool:
+        """Tell whether words were looked for and nothing has one."""
+        return any(
+            part.name == "lexical" and not own.any()
+            for (part, _), own in zip(self.parts, pool.totals, strict=True)
+        )
 
     def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
         """Return these chunks as hits, but for those that the filters forbid."""
