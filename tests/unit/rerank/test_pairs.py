@@ -150,7 +150,7 @@ def test_time_is_used_in_the_order_of_promise(index: Index) -> None:
 def test_a_chunk_that_was_read_in_part_was_not_read(make_index: MakeIndex) -> None:
     index = make_index({"book.md": "# Book\n\n## 1.1 Long\n\n" + "fuse word " * 250})
     before = due(found(index), 1.0)
-    after = stage(index, Scorer(wait=0.4), batch=1).rerank(before)
+    after = stage(index, Scorer(wait=0.4), batch=1, windows=0).rerank(before)
     assert after.hits == before.hits
     assert after.notes == ("not re-ranked: the time was up",)
 
