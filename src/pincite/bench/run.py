@@ -49,7 +49,8 @@ def compare(
 
 
 def _installs(pythons: dict[str, Path]) -> Iterator[Line]:
-    ours = facts(sys.executable, "pincite", ["pincite"])
+    # The package itself imports nothing: this is what a search needs.
+    ours = facts(sys.executable, "pincite.api", ["pincite"])
     yield {"job": "install", "engine": "pincite", **ours}
     for name, python in pythons.items():
         peer = PEERS[name]
