@@ -163,5 +163,7 @@ def _plots(lines: Sequence[Line]) -> dict[str, str]:
                     for at, spot in enumerate(spots)
                 )
                 plot = charts.cost(spots, y_title="nDCG@10")
-                found[_job(corpus, job, of_job)[0]] = f"<p>{keys}</p>{plot}"
+                found[_job(corpus, job, of_job)[0]] = (
+                    f'<p>{keys}</p><div class="alone">{plot}</div>'
+                )
     return found
