@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pincite.answer.matches import Matches
 from pincite.core.types import Chunk, Filters, Hit, Ranking
-from pincite.index.bm25 import Bm25
 from pincite.index.opened import OpenIndex
 
 SNIPPET_CHARS = 280
@@ -39,7 +38,7 @@ class Passage:
 
 def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
     """Return the hits of a ranking with their places and snippets."""
-    weights = term_weights(ranking.query.text, index)
+    weights = index.term_weights(ranking.query.text)
     chunks = index.snapshot.get(ranking.ids)
     index.snapshot.expect_below([chunk.id for chunk in chunks if chunk.kind != "piece"])
     cited: set[str] = set()
@@ -58,14 +57,6 @@ def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
         title = index.title_of(doc_id) or doc_id
         found.append(Passage(rank, hit, chunk, place, title, snippet, marks))
     return found
-
-
-def term_weights(text: str, index: OpenIndex) -> dict[str, float]:
-    """Return what each of the query's terms is worth in this index."""
-    resolved = index.lexical.resolve(index.analyzer.terms(text))
-    size, bm25 = index.lexical.size, Bm25()
-    idf = [bm25.idf(term.df, size) for term in resolved.terms]
-    return dict(zip(resolved.words, idf, strict=True))
 
 
 def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex, filters: Filters) -> Chunk:

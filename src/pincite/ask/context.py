@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from pincite.answer.matches import Matches
-from pincite.answer.passage import Passage, term_weights
+from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Role, Source
 from pincite.api import Index, Result
@@ -124,7 +124,7 @@ class _Reader:
 
     def __init__(self, index: Index, question: str) -> None:
         self._index = index.opened
-        self._weights = term_weights(question, index.opened)
+        self._weights = index.opened.term_weights(question)
 
     def companion(self, companion: Companion, chunk: Chunk) -> Iterator[Source]:
         role = _ROLES[companion.relation]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pincite.answer.passage import Passage, term_weights
+from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
 from pincite.api import Index
@@ -104,7 +104,7 @@ class Extractor:
     ) -> Iterator[Candidate]:
         """Yield all units with what their words and their hit are worth."""
         opened = self._index.opened
-        weights = term_weights(question, opened)
+        weights = opened.term_weights(question)
         total = sum(weights.values()) or 1.0
         scores = {passage.chunk.id: passage.hit.score for passage in passages}
         top = max(scores.values(), default=1.0) or 1.0

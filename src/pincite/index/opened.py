@@ -11,6 +11,7 @@ from pincite.core.store_settings import StoreSettings
 from pincite.core.toml_table import Table
 from pincite.core.types import Filters
 from pincite.index.aliases import Aliases
+from pincite.index.bm25 import Bm25
 from pincite.index.corrections import Corrections
 from pincite.index.filters import RowFilter
 from pincite.index.languages import AUTO, QueryAnalyzer, languages_of
@@ -73,6 +74,17 @@ class OpenIndex:
             return {word: table.texts(word) for word in table.values}
         except ConfigError:
             return {}  # a profile that was moved or changed must not keep anybody from searching
+
+    def term_weights(self, text: str, *, content: bool = False) -> dict[str, float]:
+        """Return what each term of a text is worth here, in all languages of the index.
+
+        With ``content`` those that say what it is about, if there are any.
+        """
+        readings = self.analyzer.readings(text, content=content).values()
+        resolved = self.lexical.resolve([term for terms in readings for term in terms])
+        size, bm25 = self.lexical.size, Bm25()
+        idf = [bm25.idf(term.df, size) for term in resolved.terms]
+        return dict(zip(resolved.words, idf, strict=True))
 
     def analyzer_of(self, doc_id: str) -> Analyzer:
         """Return the analyzer that read a document."""

@@ -10,7 +10,7 @@ from zlib import crc32
 from pincite.core.errors import PinciteError
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
-from pincite.core.types import Chunk, Hit, Ranking
+from pincite.core.types import Hit, Ranking
 from pincite.rerank.breaker import Breaker
 from pincite.rerank.cache import PairCache
 from pincite.rerank.combine import NAME, combined, is_named
@@ -88,7 +88,9 @@ class CrossEncode:
             self.metrics.judged(reason, time.monotonic() - started)
             return _with_note(ranking, reason, {}, pool) if reason in WHY else ranking
         chunks = self.snapshot.get([hit.chunk_id for hit in pool])
-        windows = {chunk.id: self._windows(ranking.query.text, chunk) for chunk in chunks}
+        windows = {c.id: windows_of(c, self.settings.window_tokens) for c in chunks}
+        if self.promise is not None and self.settings.windows:
+            windows = self.promise.best(ranking.query.text, windows, self.settings.windows)
         texts = list(dict.fromkeys(text for hit in pool for text in windows[hit.chunk_id]))
         read = self._read(ranking.query.text, texts, ranking.query.deadline)
         if read.error is not None and self.settings.on_error == "raise":
@@ -110,13 +112,6 @@ class CrossEncode:
         )
         found = combined(ranking, judged, self.settings) if judged else ranking
         return _with_note(found, read.outcome, judged, pool, read.error)
-
-    def _windows(self, question: str, chunk: Chunk) -> list[str]:
-        """Return what is read of a chunk: all of it, or its most promising windows."""
-        every = windows_of(chunk, self.settings.window_tokens)
-        if self.promise is None or not self.settings.windows:
-            return every
-        return self.promise.best(question, every, self.settings.windows)
 
     def _needless(self, ranking: Ranking, pool: list[Hit]) -> Outcome | None:
         """Return why nothing has to be read, if so."""

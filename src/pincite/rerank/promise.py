@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pincite.index.opened import OpenIndex
 
@@ -12,28 +12,19 @@ class Promise:
     """Tells promising windows from others by the words of a question, rare ones before common."""
 
     def __init__(self, index: OpenIndex) -> None:
-        self._analyzer = index.analyzer
-        self._index = index.lexical
+        self._index = index
 
-    def best(self, question: str, windows: Sequence[str], most: int) -> list[str]:
-        """Return the ``most`` windows that hold most of a question, in the order of the text."""
-        if len(windows) <= most:
-            return list(windows)
-        weights = self._weights(question)
-        worth = [
-            math.fsum(weights[term] for term in weights.keys() & set(self._analyzer.terms(text)))
-            for text in windows
-        ]
-        best = sorted(range(len(windows)), key=lambda at: (-worth[at], at))[:most]
-        return [windows[at] for at in sorted(best)]
+    def best(
+        self, question: str, windows: Mapping[str, Sequence[str]], most: int
+    ) -> dict[str, list[str]]:
+        """Return of each chunk's windows the ``most`` that hold most of a question, in order."""
+        weights = self._index.term_weights(question, content=True)
+        return {name: self._best(weights, texts, most) for name, texts in windows.items()}
 
-    def _weights(self, question: str) -> dict[str, float]:
-        """Return the question's terms in all languages of the index, with what each tells."""
-        readings = self._analyzer.readings(question).values()
-        words = list(dict.fromkeys(term for reading in readings for term in reading))
-        found = self._index.resolve(words)
-        size = self._index.size
-        return {
-            word: math.log(1 + size / (1 + term.df))
-            for word, term in zip(found.words, found.terms, strict=True)
-        }
+    def _best(self, weights: Mapping[str, float], texts: Sequence[str], most: int) -> list[str]:
+        if len(texts) <= most:
+            return list(texts)
+        terms = (set(self._index.analyzer.terms(text)) for text in texts)
+        worth = [math.fsum(weights[term] for term in weights.keys() & has) for has in terms]
+        best = sorted(range(len(texts)), key=lambda at: (-worth[at], at))[:most]
+        return [texts[at] for at in sorted(best)]

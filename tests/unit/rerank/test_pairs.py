@@ -120,10 +120,16 @@ def test_of_a_long_chunk_the_windows_with_the_questions_words_are_read(
 def test_windows_without_words_of_the_question_are_read_from_the_start(index: Index) -> None:
     windows = ["one", "a fuse", "two", "the fuse is number 7"]
     promise = Promise(index.opened)
-    assert promise.best("gloves?", windows, 2) == windows[:2]
-    assert promise.best("which fuse is number 7", windows, 1) == windows[3:]
-    assert promise.best("which fuse is number 7", windows, 2) == [windows[1], windows[3]]
-    assert promise.best("which fuse", windows, 9) == windows
+
+    def best(question: str, most: int) -> list[str]:
+        found = promise.best(question, {"long": windows, "short": windows[:1]}, most)
+        assert found["short"] == windows[:1]
+        return found["long"]
+
+    assert best("gloves?", 2) == windows[:2]
+    assert best("which fuse is number 7", 1) == windows[3:]
+    assert best("which fuse is number 7", 2) == [windows[1], windows[3]]
+    assert best("which fuse", 9) == windows
 
 
 def test_every_script_is_cut(make_index: MakeIndex) -> None:
