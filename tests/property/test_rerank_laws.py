@@ -16,6 +16,7 @@ from pincite.rerank.combine import combined, is_named
 from pincite.rerank.diversify import Diversify
 from pincite.rerank.pairs import CrossEncode
 from pincite.rerank.threshold import Threshold
+from pincite.retrieve.spread import Spread
 from pincite.store.snapshot import Snapshot
 
 MODES = ["weighted", "rrf", "union", "replace"]
@@ -221,3 +222,36 @@ def test_a_threshold_drops_what_it_says(
             assert (hit.chunk_id in kept.ids) == (unjudged == "keep")
     if found.hits and not kept.hits and judged:
         assert "nothing relevant" in kept.notes[-1]
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(st.floats(0.01, 5.0), max_size=20),
+    st.floats(0.0, 0.5),
+)
+def test_spread_takes_nothing_from_named_places(
+    named: int, others: list[float], penalty: float
+) -> None:
+    """Named places stay first, whole and in the query's order, whatever stands in one section."""
+    top = max(others, default=0.0)
+    hits = [Hit(f"c{n}", top + named - n, {"place": top + named - n}) for n in range(named)]
+    hits += [Hit(f"c{named + n}", score, {"terms": score}) for n, score in enumerate(others)]
+    ranking = Ranking(Query("?"), tuple(hits))
+    spread = Spread(cast(Snapshot, OneSection()), penalty).rerank(ranking)
+    assert list(spread.ids[:named]) == [f"c{n}" for n in range(named)]
+    assert all(
+        hit.score == before.score for hit, before in zip(spread.hits, hits[:named], strict=False)
+    )
+
+
+class OneSection(Shelf):
+    """Everything is a part of the same section."""
+
+    def places(self, ids: list[str]) -> list[tuple[str, str]]:
+        return [("d", "1.1(a)") for _ in ids]
+
+    def title(self, doc_id: str) -> str:
+        return doc_id
+
+    def work(self, doc_id: str) -> str:
+        return doc_id

@@ -32,7 +32,9 @@ class Spread:
     def rerank(self, ranking: Ranking) -> Ranking:
         if not ranking.hits:
             return ranking
-        penalty = self.penalty * ranking.hits[0].score  # scales differ between pipelines
+        # A named place keeps what it has, and its lift says nothing of the scale of the others.
+        open_scores = [hit.score for hit in ranking.hits if "place" not in hit.features]
+        penalty = self.penalty * max(open_scores, default=0.0)  # scales differ between pipelines
         places = self._sections(ranking.ids)
         order = sorted(
             (-hit.score, -year, i)
@@ -43,7 +45,7 @@ class Spread:
         for _, _, i in order:
             section = places[i][0]
             before = seen.get(section, 0)
-            lifts[i] = 0.0 - penalty * before
+            lifts[i] = 0.0 if "place" in ranking.hits[i].features else 0.0 - penalty * before
             seen[section] = before + 1
         return ranking.lifted(self.name, lifts)
 
