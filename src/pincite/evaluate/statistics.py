@@ -112,3 +112,14 @@ def detectable_difference(changes: ArrayLike, groups: Sequence[str]) -> float:
 def _group_sums(values: Array, groups: Sequence[str]) -> Array:
     _, member = np.unique(np.asarray(groups), return_inverse=True)
     return np.asarray(np.bincount(member, weights=values), dtype=float)
+
+
+def standard_error(values: Array, groups: Sequence[str]) -> float:
+    """Return that of the mean, questions of one group taken as one observation.
+
+    >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"]), 3)
+    0.354
+    """
+    _, member = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.bincount(member, weights=values - values.mean())
+    return float(np.sqrt((sums**2).sum()) / len(values))
