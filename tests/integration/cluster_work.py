@@ -61,7 +61,7 @@ def runs(folder: str, number: int) -> str:
 
 def dies_of_bad_files(
     settings_text: str, own_profile: str, files: list[tuple[str, str, bytes]]
-) -> list[bytes]:
+) -> tuple[str, list[bytes]]:
     """Read files as a node does, unless one is called bad: it takes the node down."""
     if any(doc_id.startswith("bad") for doc_id, _, _ in files):
         os.kill(os.getpid(), signal.SIGKILL)

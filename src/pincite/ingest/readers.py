@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from pincite.cluster import LOST, Cluster, Done, Piece, connected
+from pincite.cluster import LOST, Cluster, Piece, connected, node_name
 from pincite.core.errors import SourceError
 from pincite.core.profiles import profile_text
 from pincite.core.settings import Settings, merged
@@ -63,27 +63,25 @@ class ClusterReaders:
         )
 
     def parse(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, Result | None]]:
-        pieces = (self._piece(batch) for batch in _batches(items))
-        for done in self._cluster.spread(read_files, pieces):
-            if done.result is LOST:
-                yield from self._one_by_one(done.kept)
-            else:
-                yield from _with_answers(done)
+        yield from self._read(_batches(items))
 
-    def _one_by_one(self, batch: Batch) -> Iterator[tuple[Any, Result | None]]:
-        """Read the files of a lost piece alone: one of them may be what its nodes died of."""
-        for done in self._cluster.spread(read_files, (self._piece([item]) for item in batch)):
-            if done.result is LOST:
-                (task,) = done.kept
-                yield (
-                    _bare(task),
-                    SourceError(
-                        f"{task.doc_id}: every node that tried to read it was lost",
-                        hint="look at the nodes' memory, or leave the file out",
-                    ),
-                )
+    def _read(self, batches: Iterable[Batch]) -> Iterator[tuple[Any, Result | None]]:
+        for batch, result in self._cluster.attempt(read_files, map(self._piece, batches)):
+            if result is not LOST:
+                node, answers = result or ("", [])
+                told = iter(answers)
+                for item in batch:
+                    if isinstance(item, Task):
+                        yield _bare(item, node), from_json(next(told), item.doc_id)
+                    else:
+                        yield item, None
+            elif len(batch) > 1:  # one of them may be what its nodes died of
+                yield from self._read([item] for item in batch)
             else:
-                yield from _with_answers(done)
+                (task,) = batch
+                reason = f"{task.doc_id}: every node that tried to read it was lost"
+                hint = "look at the nodes' memory, or leave the file out"
+                yield _bare(task), SourceError(reason, hint=hint)
 
     def _piece(self, batch: Batch) -> Piece[Batch]:
         files = [(i.doc_id, i.source, i.data) for i in batch if isinstance(i, Task)]
@@ -108,15 +106,6 @@ def _batches(items: Iterable[Any]) -> Iterator[Batch]:
         yield batch
 
 
-def _with_answers(done: Done[Batch]) -> Iterator[tuple[Any, Result | None]]:
-    answers = iter(done.result or ())
-    for item in done.kept:
-        if isinstance(item, Task):
-            yield _bare(item, done.node), from_json(next(answers), item.doc_id)
-        else:
-            yield item, None
-
-
 def _bare(task: Task, node: str = "") -> Task:
     """Return a task without its bytes, which are of no more use."""
     return replace(task, data=b"", node=node)
@@ -124,11 +113,11 @@ def _bare(task: Task, node: str = "") -> Task:
 
 def read_files(
     settings_text: str, own_profile: str, files: list[tuple[str, str, bytes]]
-) -> list[bytes]:
-    """On a node: read files in a child with limits and return what it says, in JSON."""
+) -> tuple[str, list[bytes]]:
+    """On a node: read files in a child with limits; return its name, and what the child says."""
     pool = _pool(settings_text, own_profile)
     tasks = (Task(doc_id, data, source, len(data)) for doc_id, source, data in files)
-    return [answer for _, answer in pool.answers(tasks) if answer is not None]
+    return node_name(), [answer for _, answer in pool.answers(tasks) if answer is not None]
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from pincite.cluster import LOST, Cluster, Piece
-from pincite.core.errors import ClusterError
+from pincite.cluster import Cluster, Piece
 from pincite.core.settings import Settings
 from pincite.evaluate.judgements.questions import Question
 from pincite.evaluate.measures import Measure
@@ -75,22 +73,15 @@ class Nodes:
         )
         shared = self._cluster.put(batch)
         wanted = [[key for key in batch.trials if missing[key][at]] for at in range(len(questions))]
-        for done in self._cluster.spread(try_some, _pieces(shared, wanted)):
-            if done.result is LOST:
-                raise ClusterError(
-                    "trials could not be made: every node that tried was lost",
-                    hint="look at the nodes' memory; the same command goes on where it was",
-                )
-            found, pairs = done.result
+        numbered = list(enumerate(wanted))
+        pieces = (
+            Piece(None, (shared, numbered[at : at + QUESTIONS_AT_ONCE]))
+            for at in range(0, len(numbered), QUESTIONS_AT_ONCE)
+        )
+        for _, (found, pairs) in self._cluster.distribute(try_some, pieces):
             if scorer is not None:
                 scorer.add(pairs)
             yield from found
-
-
-def _pieces(shared: Any, wanted: Sequence[Sequence[str]]) -> Iterator[Piece[None]]:
-    for at in range(0, len(wanted), QUESTIONS_AT_ONCE):
-        some = list(enumerate(wanted[at : at + QUESTIONS_AT_ONCE], at))
-        yield Piece(None, (shared, some))
 
 
 def try_some(
