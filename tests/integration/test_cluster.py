@@ -192,7 +192,7 @@ def test_files_that_kill_their_nodes_are_rejected_and_the_others_read(
 ) -> None:
     from pincite.ingest import readers
 
-    monkeypatch.setattr(readers, "read_files", cluster_work.dies_of_bad_files)
+    monkeypatch.setattr(readers, "read_file", cluster_work.dies_of_bad_files)
     for name in ("a.md", "bad.md", "c.md"):
         (tmp_path / name).write_text(f"# {name}\n\nSome words.\n")
     files = find_files([tmp_path])
