@@ -117,7 +117,7 @@ def grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
         if len(documents) >= FEW_DOCUMENTS and gold.documents:
             return min(gold.documents)
         # A question that is asked twice is one observation.
-        return " ".join(gold.question.text.casefold().split())
+        return gold.question.wording
 
     return group
 

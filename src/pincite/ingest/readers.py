@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from pincite.cluster import LOST, Cluster, Piece, connected, node_name
 from pincite.core.errors import SourceError
@@ -65,7 +65,7 @@ class ClusterReaders:
                 node, told = answer
                 yield replace(item, data=b"", node=node), from_json(told, item.doc_id)
 
-    def _piece(self, item: Task | T) -> Piece[Task | T]:
+    def _piece(self, item: Any) -> Piece[Any]:
         if not isinstance(item, Task):
             return Piece(item, None)
         return Piece(item, (*self._shared, item.doc_id, item.source, item.data), item.size)
