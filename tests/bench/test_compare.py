@@ -118,7 +118,9 @@ def test_a_peer_is_installed_asked_and_compared(
     saved, html = tmp_path / "lines.jsonl", tmp_path / "page.html"
     given = [str(SAMPLES / "questions.jsonl"), "-i", str(index), "--questions", "6"]
     given += ["--rounds", "1", "--peer", "rank_bm25", "--home", str(tmp_path / "home")]
-    done = program("bench/compare.py", *given, "--save", saved, "--html", html)
+    # Warnings of what pip installs are not ours.
+    out = ("--save", saved, "--html", html)
+    done = program("bench/compare.py", *given, *out, PYTHONWARNINGS="default")
     assert done.code == 0, done.err
     lines = [json.loads(line) for line in saved.read_text().splitlines()]
     engines = {line["engine"]: line for line in lines if line["job"] == "words"}
