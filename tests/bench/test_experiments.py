@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import ohr_bench, part97
+from experiments.ohr_learned import grade_as_published
 from experiments.set_bm25 import SetBm25
 from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
@@ -92,3 +93,9 @@ def test_set_bm25_loses_counts() -> None:
     assert ranker.best("pump", 2) == [0, 1]
     assert ranker.words("The pumps, PUMPS and a pump") == ["pump", "pump"]
     assert ranker.best("hose", 1) == [2]
+
+
+def test_the_published_label() -> None:
+    assert grade_as_published(on_page=True, overlap=0.0) == 1
+    assert grade_as_published(on_page=False, overlap=0.31) == 1
+    assert grade_as_published(on_page=False, overlap=0.3) == 0
