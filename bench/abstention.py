@@ -27,14 +27,15 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments import part97, squad, srd
+from experiments.indexes import make_index
 from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.ask.confidence import FEATURES, MODEL, Model
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
 from pincite.core.types import Span
-from pincite.evaluate import part97, scifact, squad, srd
-from pincite.evaluate.indexes import make_index
+from pincite.evaluate.judgements.published import read_claims
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"
@@ -177,7 +178,7 @@ def _without(text: str, spans: Sequence[Span]) -> str:
 
 def _foreign(data: Path) -> Iterator[tuple[str, str, str]]:
     dice = random.Random(97)
-    claims = [claim for claim, _ in scifact.read_claims(data / "scifact" / "claims_train.csv")]
+    claims = [claim for claim, _ in read_claims(data / "scifact" / "claims_train.csv")]
     for claim in dice.sample(claims, FOREIGN):
         yield "foreign fit", "scifact", claim
     file = data / "srd-5.1" / "spell_questions_dev.json"

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments import part97
+from experiments.indexes import opened
 from pincite.api import Index
 from pincite.core.settings import Settings
 from pincite.core.types import Query, Ranking
-from pincite.evaluate import part97
-from pincite.evaluate.indexes import opened
+from pincite.evaluate.judgements.published import CitingQuestion
 from pincite.pipeline import Pipeline
 
 DEPTH = 50
@@ -46,7 +47,7 @@ def settings_of(pool: int, late: float) -> Settings:
     )
 
 
-def asked(index: Index, pipeline: Pipeline, question: part97.Question) -> Asked:
+def asked(index: Index, pipeline: Pipeline, question: CitingQuestion) -> Asked:
     ranking = pipeline.retriever.retrieve(Query(question.text), DEPTH)
     started = time.process_time()
     for stage in pipeline.rerankers:
@@ -55,7 +56,7 @@ def asked(index: Index, pipeline: Pipeline, question: part97.Question) -> Asked:
     return Asked(taken, reciprocal_rank(index, ranking, question))
 
 
-def reciprocal_rank(index: Index, ranking: Ranking, question: part97.Question) -> float:
+def reciprocal_rank(index: Index, ranking: Ranking, question: CitingQuestion) -> float:
     places = [c.span for c in index.snapshot.found_by(question.clauses) if c.kind == "clause"]
     for rank, chunk in enumerate(index.snapshot.get(ranking.ids), 1):
         if any(place.overlap(chunk.span) == len(chunk.span) for place in places):

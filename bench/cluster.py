@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 from ingest import document
-
 from pincite import embed_index, find_files, ingest_files
 from pincite.core.settings import ClusterSettings, EmbeddingSettings, Settings
 from pincite.index import builder

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.part97 import DOCUMENT, read_questions
 from pincite.api import Index
 from pincite.core.settings import GraphSettings, Settings
 from pincite.core.stages import Reranker, Retriever
 from pincite.core.types import Hit, Query, Ranking, Span
 from pincite.evaluate.figures import bootstrap_interval
-from pincite.evaluate.part97 import DOCUMENT, read_questions
 from pincite.retrieve.entities import EntityFirst
 from pincite.retrieve.graph import PRESETS, GraphBoost
 from pincite.retrieve.lexical import Lexical

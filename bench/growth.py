@@ -26,15 +26,15 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from vectors import Themes
 
+from comparison.peers.protocol import clock, folder_mb, peak_mb
 from pincite.api import Index
-from pincite.bench.peers.protocol import clock, folder_mb, peak_mb
 from pincite.core.settings import load_settings
 from pincite.core.types import Chunk, Document, Loaded, Span
 from pincite.embed.onnx_encoder import OnnxEncoder
 from pincite.index.builder import IndexBuilder
 from pincite.vectorise import embed_index
+from vectors import Themes
 
 Line = dict[str, Any]
 VOCABULARY, WORDS_PER_CHUNK, CHUNKS_PER_DOCUMENT, WORDS_PER_QUESTION = 50_000, 40, 100, 5

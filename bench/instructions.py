@@ -18,9 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from comparison.environments import PEERS, SCRIPTS, prepare
 from peers import task_part97
-
-from pincite.bench.environments import PEERS, SCRIPTS, prepare
 
 OURS = ("pincite, BM25 alone", "pincite, words")
 MORE_ROUNDS = 2

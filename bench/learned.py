@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.ohr_learned import K, asked_with_features, joined_examples
 from pincite.core.settings import Settings, load_settings
 from pincite.evaluate.learning import first_right
-from pincite.evaluate.ohr_learned import K, asked_with_features, joined_examples
 from pincite.learn.examples import Examples, folds_by_group, out_of_fold
 from pincite.learn.features import NAMES, OF_DOCUMENT, PARTS, WINDOWS
 from pincite.learn.pool_features import OF_POOL

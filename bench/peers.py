@@ -8,7 +8,7 @@ most 1,024 tokens of OHR-Bench's finance, law and manuals. Environments of peers
 (several GB for all of them). Vectors of all peers are those of sentence-transformers with
 all-MiniLM-L6-v2, the model that Pincite's own encoder comes from; cross-encoders have the same
 weights as Pincite's. On OHR-Bench vectors do not help, so that words alone are compared.
-`pincite bench` does the same with an index and questions of your own.
+bench/compare.py does the same with an index and questions of your own.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pincite.bench.report import markdown, page
-from pincite.bench.run import chosen_peers, compare
-from pincite.bench.task import Task, read_task
+from comparison.report import markdown, page
+from comparison.run import chosen_peers, compare
+from comparison.task import Task, read_task
+from experiments import ohr_bench, part97
 from pincite.core.settings import Settings, load_settings
-from pincite.evaluate import ohr_bench, part97
 from pincite.evaluate.judgements.published import read_part97, read_scifact, write_abstracts
 from pincite.evaluate.judgements.questions import Place, Question
 from pincite.update import ingest_files

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from experiments import part97
+from experiments.indexes import make_index
 from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.core.settings import load_settings
 from pincite.core.types import Span
-from pincite.evaluate import part97
-from pincite.evaluate.indexes import make_index
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"

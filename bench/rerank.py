@@ -19,10 +19,10 @@ from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
+from experiments.part97 import read_questions
 from pincite.api import Index
 from pincite.core.settings import Settings
 from pincite.core.types import Query
-from pincite.evaluate.part97 import read_questions
 from pincite.rerank.cross_encoder import open_cross_encoder
 from pincite.rerank.late import LateInteraction
 from pincite.update import ingest_files

@@ -20,12 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pincite.api import Index
-from pincite.core.settings import RoutingSettings, Settings
-from pincite.core.stages import Retriever
-from pincite.core.types import Query, Ranking
-from pincite.evaluate.lcs import Words
-from pincite.evaluate.ohr_bench import (
+from experiments.ohr_bench import (
     Scored,
     all_files,
     fixed_pieces,
@@ -33,6 +28,11 @@ from pincite.evaluate.ohr_bench import (
     scored,
     summarise,
 )
+from pincite.api import Index
+from pincite.core.settings import RoutingSettings, Settings
+from pincite.core.stages import Retriever
+from pincite.core.types import Query, Ranking
+from pincite.evaluate.lcs import Words
 from pincite.index.groups import Groups, group_name
 from pincite.pipeline import Pipeline
 from pincite.retrieve.lexical import Lexical

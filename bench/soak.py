@@ -33,12 +33,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import httpx
-from service import percentile, server
-from soak_report import KINDS, page, summary
 
 from pincite.core.errors import IndexBusy
 from pincite.update import find_files, ingest_files, remove
 from pincite.vectorise import embed_index
+from service import percentile, server
+from soak_report import KINDS, page, summary
 
 ROOT = Path(__file__).parents[1]
 SAMPLE_SECONDS = 5.0

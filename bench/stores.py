@@ -32,11 +32,11 @@ from tests.servers.chroma import Chroma
 from tests.servers.milvus import Milvus
 from tests.servers.postgres import Postgres
 
+from experiments import part97
 from pincite.api import Index
 from pincite.copying import copy_index
 from pincite.core.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
-from pincite.evaluate import part97
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.index.server_vectors import vector_index

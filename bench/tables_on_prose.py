@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pypdfium2
-from tables import read_words
+
+from tables import read_words  # isort: skip (pdf_tables cannot be the first to be loaded)
 
 from pincite.ingest.formats.pdf_tables import find_tables
 from pincite.ingest.formats.pdf_tables.rulings import read_rulings

@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiments.indexes import make_index
 from pincite.answer.quantities import quantities
 from pincite.answer.values import Answer, Sentence, Source
 from pincite.answer.verify import Verifier
@@ -31,7 +32,6 @@ from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
-from pincite.evaluate.indexes import make_index
 from pincite.index.locators import mention_spans
 
 ROOT = Path(__file__).parents[1]

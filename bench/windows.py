@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from peers import task_part97
-
 from pincite.api import Index
 from pincite.core.settings import load_settings
 from pincite.rerank.cross_encoder import CrossEncoder, open_cross_encoder

@@ -19,8 +19,8 @@ from pincite.core.settings import Settings
 
 HERE = Path(__file__).parent
 FAILED = (
-    "`replay` found something else, `eval` something worse than its baseline, `exam` less than it "
-    "requires; or an error that nobody foresaw"
+    "`replay` found something else, `eval` something worse than its baseline; or an error "
+    "that nobody foresaw"
 )
 _FIELD = re.compile(r"((?:    #[^\n]*\n)*)    (\w+): ([^=\n]+) = ([^\n]+)\n")
 

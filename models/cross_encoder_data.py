@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "bench"))  # how experiments make an index
+from experiments.collection import WHOLE_PAGES
+from experiments.indexes import make_index
 from pincite.api import Index
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
-from pincite.evaluate.collection import WHOLE_PAGES
-from pincite.evaluate.indexes import make_index
 from pincite.update import ingest_files
 
 QUESTIONS = {"qamr": 12000, "policyqa": 6500, "medquad": 8000, "wikitables": 8000, "laws": 9000}

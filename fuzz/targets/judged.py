@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from functools import partial
 
+from bench.multiple_choice.questions import LETTERS, read_exam
+
 from fuzz.harness import SAMPLES, Target, filed, halves, work_folder
 from pincite.core.errors import SourceError
 from pincite.evaluate import runs
@@ -12,7 +14,6 @@ from pincite.evaluate.judgements import files, imports
 from pincite.evaluate.run_files import load_run, save_run
 from pincite.evaluate.runs import grades
 from pincite.evaluate.trec import graded, read_qrels, read_run
-from pincite.exam.questions import LETTERS, read_exam
 from pincite.replay import _filters, _read
 
 

@@ -38,7 +38,7 @@ MEANS = {
 }
 # By package: the licence that was looked at, and why it is accepted.
 _LGPL = "used unchanged as a library of its own, by the extra postgres only; none of it is in ours"
-_CUDA = "torch's own wheels for Linux bring it, for the extras hub and train; none of it is in ours"
+_CUDA = "torch's own wheels for Linux bring it, for the extra hub; none of it is in ours"
 EXCEPTIONS = {
     "cuda-toolkit": ("", f"names NVIDIA's packages and has no code; {_CUDA}"),
     "dirtyjson": ('"Academic Free License (AFL)" AND "MIT License"', "one may choose: MIT"),

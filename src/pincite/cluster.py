@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pincite.core.cluster_settings import ClusterSettings
 from pincite.core.errors import ClusterError, ConfigError, PinciteError
@@ -36,45 +36,20 @@ PATIENCE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 # What a result depends on, besides Pincite's own code.
 LIBRARIES = (
-    "google-re2",
-    "lxml",
-    "markdown-it-py",
-    "numpy",
-    "onnxruntime",
-    "pypdfium2",
-    "PyStemmer",
-    "rapidfuzz",
-    "rapidocr",
-    "selectolax",
-    "tokenizers",
+    *("google-re2", "lxml", "markdown-it-py", "numpy", "onnxruntime", "pypdfium2", "PyStemmer"),
+    *("rapidfuzz", "rapidocr", "selectolax", "tokenizers"),
 )
 
 Kept = TypeVar("Kept")
+LOST = object()  # takes the place of a result whose nodes were lost once too often
 
 
-@dataclass(frozen=True, slots=True)
-class Piece(Generic[Kept]):
+class Piece(NamedTuple, Generic[Kept]):
     """Some work: what it is known by, and what the function gets; without arguments, nothing."""
 
     kept: Kept
     arguments: tuple[Any, ...] | None
     size: int = 0  # bytes that are held meanwhile
-
-
-@dataclass(frozen=True, slots=True)
-class Done(Generic[Kept]):
-    """A piece that is done: what it is known by, what came out, and the node that did it."""
-
-    kept: Kept
-    result: Any
-    node: str = ""
-
-
-class Lost:
-    """Takes the place of a result whose nodes were lost once too often."""
-
-
-LOST = Lost()
 
 
 @contextmanager
@@ -111,9 +86,7 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise ClusterError(
-            f"no Ray cluster at cluster.address = {address!r}: {error}", hint=_START
-        ) from error
+        raise _absent(address, error) from error
 
 
 def _connect(ray: Any, settings: ClusterSettings) -> None:
@@ -125,10 +98,15 @@ def _connect(ray: Any, settings: ClusterSettings) -> None:
     try:
         ray.init(settings.address, logging_level=logging.ERROR, log_to_driver=False, **more)
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ClusterError(
-            f"no Ray cluster at cluster.address = {settings.address!r}: {reason}", hint=_START
-        ) from error
+        raise _absent(settings.address, error) from error
+
+
+def _absent(address: str, error: Exception) -> ClusterError:
+    reason = str(error).strip().partition("\n")[0]
+    return ClusterError(
+        f"no Ray cluster at cluster.address = {address!r}: {reason}",
+        hint="start one (ray start --head), or leave cluster.address empty",
+    )
 
 
 class Cluster:
@@ -136,7 +114,6 @@ class Cluster:
 
     def __init__(self, ray: Any, settings: ClusterSettings) -> None:
         self._ray = ray
-        self._settings = settings
         # A task that fails by an error of its own would fail again; a lost one need not.
         self._task = ray.remote(_task()).options(max_retries=settings.retries)
         self._counted = (-COUNT_SECONDS, 0)
@@ -148,19 +125,32 @@ class Cluster:
         """
         return self._ray.put(value)
 
-    def spread(
-        self, function: Callable[..., Any], work: Iterable[Piece[Kept]]
-    ) -> Iterator[Done[Kept]]:
-        """Yield each piece with what the function returns for it on some node, in order.
+    def distribute(
+        self, function: Callable[..., Any], pieces: Iterable[Piece[Kept]]
+    ) -> Iterator[tuple[Kept, Any]]:
+        """Yield what each piece is known by with what the function returns for it, in order."""
+        for kept, result in self.attempt(function, pieces):
+            if result is LOST:
+                raise ClusterError(
+                    f"{function.__name__}: every node that tried was lost",
+                    hint="look at the nodes' memory; the same command goes on where it was",
+                )
+            yield kept, result
 
-        Pieces are asked for only as fast as they are done. One that was lost with its node more
-        often than ``cluster.retries`` gives LOST.
+    def attempt(
+        self, function: Callable[..., Any], pieces: Iterable[Piece[Kept]]
+    ) -> Iterator[tuple[Kept, Any]]:
+        """Yield the same, with LOST for what was lost more often than ``cluster.retries``.
+
+        Pieces are asked for only as fast as they are done.
         """
         name = f"{function.__module__}:{function.__qualname__}"
         waiting: deque[tuple[Piece[Kept], Any]] = deque()
-        for piece in work:
-            waiting.append((piece, self._start(name, piece)))
-            while waiting and (waiting[0][1] is None or self._is_full(waiting)):
+        for piece in pieces:
+            given = piece.arguments
+            task = None if given is None else self._task.remote(name, facts(), *given)
+            waiting.append((piece, task))
+            while waiting and (task is None or self._is_full(waiting)):
                 yield self._first(waiting)
         while waiting:
             yield self._first(waiting)
@@ -175,88 +165,72 @@ class Cluster:
             self._counted = time.monotonic(), count
         return count
 
-    def _start(self, name: str, piece: Piece[Kept]) -> Any:
-        return (
-            None if piece.arguments is None else self._task.remote(name, facts(), *piece.arguments)
-        )
-
     def _is_full(self, waiting: deque[tuple[Piece[Kept], Any]]) -> bool:
         held = sum(piece.size for piece, _ in waiting)
         return held >= BYTES_UNDER_WAY or len(waiting) >= PIECES_PER_CPU * max(1, self.cpus())
 
-    def _first(self, waiting: deque[tuple[Piece[Kept], Any]]) -> Done[Kept]:
+    def _first(self, waiting: deque[tuple[Piece[Kept], Any]]) -> tuple[Kept, Any]:
         piece, task = waiting.popleft()
-        result, node = (None, "") if task is None else self._result(task)
-        return Done(piece.kept, result, node)
+        return piece.kept, None if task is None else self._result(task)
 
-    def _result(self, task: Any) -> tuple[Any, str]:
+    def _result(self, task: Any) -> Any:
         errors = self._ray.exceptions
         lost = (
-            errors.WorkerCrashedError,
-            errors.NodeDiedError,
-            errors.ObjectLostError,
-            errors.OutOfMemoryError,
+            *(errors.WorkerCrashedError, errors.NodeDiedError),
+            *(errors.ObjectLostError, errors.OutOfMemoryError),
         )
         while True:
             try:
-                node, trouble, result = self._ray.get(task, timeout=PATIENCE_SECONDS)
+                return self._ray.get(task, timeout=PATIENCE_SECONDS)
             except errors.GetTimeoutError:
-                self._check_nodes()
-                continue
+                if not self.cpus():
+                    raise ClusterError(
+                        f"the cluster has had no node with a processor for {PATIENCE_SECONDS:g} s",
+                        hint="start nodes (ray start --address=HEAD); the same command goes on",
+                    ) from None
             except errors.RayTaskError as error:
-                raise _own_error(error) from error
+                raise _own_error(error.cause) from error
             except lost:
-                return LOST, ""
+                return LOST
             except errors.RayError as error:
                 raise ClusterError(
                     f"the cluster failed: {str(error).strip().partition(chr(10))[0]}",
                     hint="the same command goes on where it was; see the logs of Ray",
                 ) from error
-            if trouble:
-                raise ClusterError(f"the node {node} {trouble}", hint=_SAME)
-            return result, node
-
-    def _check_nodes(self) -> None:
-        """Raise ClusterError if there is nobody left to wait for."""
-        if not self.cpus():
-            raise ClusterError(
-                f"the cluster has had no node with a processor for {PATIENCE_SECONDS:g} s",
-                hint="start nodes (ray start --address=HEAD); the same command goes on",
-            )
 
 
-_START = "start one (ray start --head), or leave cluster.address empty"
 _SAME = "install the same Pincite with the same extras on all nodes, e.g. from one container image"
 
 
-def _own_error(error: Any) -> PinciteError:
+def _own_error(cause: BaseException) -> PinciteError:
     """Return what went wrong inside a task."""
-    if isinstance(error.cause, PinciteError):
-        return error.cause
+    if isinstance(cause, PinciteError):
+        return cause
+    if isinstance(cause, ImportError):
+        return ClusterError(f"a node cannot use Pincite: {cause}", hint=_SAME)
     return ClusterError(
-        f"a task failed on its node: {type(error.cause).__name__}: {error.cause}",
+        f"a task failed on its node: {type(cause).__name__}: {cause}",
         hint="this is a mistake in Pincite; please report it",
     )
 
 
-def _task() -> Callable[..., tuple[str, str, Any]]:
+def _task() -> Callable[..., Any]:
     """Return what a node runs; being inside a function, it is sent whole and needs no Pincite."""
 
-    def run(name: str, needed: dict[str, str], *arguments: Any) -> tuple[str, str, Any]:
+    def run(name: str, needed: dict[str, str], *arguments: Any) -> Any:
         import importlib
-        import platform
 
-        import ray
-
-        node = f"{platform.node()}/{ray.get_runtime_context().get_node_id()[:6]}"
-        try:
-            here = importlib.import_module("pincite.cluster")
-        except ImportError as error:
-            return node, f"cannot use Pincite: {error}", None
-        trouble = here.trouble(needed)
-        return node, trouble, None if trouble else here.named(name)(*arguments)
+        here = importlib.import_module("pincite.cluster")
+        here.check_same(needed)
+        return here.named(name)(*arguments)
 
     return run
+
+
+def node_name() -> str:
+    """On a node: return its name, with what tells it from others of this machine."""
+    ray = require("ray", extra="ray")
+    return f"{platform.node()}/{ray.get_runtime_context().get_node_id()[:6]}"
 
 
 def fetched(reference: Any) -> Any:
@@ -275,17 +249,16 @@ def named(name: str) -> Callable[..., Any]:
     return function
 
 
-def trouble(needed: dict[str, str]) -> str:
-    """Return why results of this machine would be others than the parent's; "" if they are not.
+def check_same(needed: dict[str, str]) -> None:
+    """On a node: raise ClusterError if its results could be others than the parent's.
 
-    >>> trouble(facts())
-    ''
+    >>> check_same(facts())
     """
     for name, wanted in needed.items():
         own = facts().get(name, "")
         if own != wanted:
-            return f"has {name} {own or '(none)'} and the parent {wanted or '(none)'}"
-    return ""
+            differ = f"has {name} {own or '(none)'} and the parent {wanted or '(none)'}"
+            raise ClusterError(f"the node {node_name()} {differ}", hint=_SAME)
 
 
 @cache

@@ -13,7 +13,7 @@ from pincite.cluster import connected
 from pincite.core.settings import Settings, StoreSettings
 from pincite.embed.cache import VectorCache, cache_folder
 from pincite.embed.encoders import open_encoder
-from pincite.embed.encoding import Encoding
+from pincite.embed.encoding import encode_batches
 from pincite.embed.models import Array, Encoder, spec_of
 from pincite.embed.windows import windows_of
 from pincite.index.ragged import Tokens, following, joined
@@ -69,15 +69,15 @@ def embed_index(location: str | Path, settings: Settings | None = None) -> Itera
             closing(VectorCache(encoder, home)) as cache,
             connected(settings.cluster) as cluster,
         ):
-            encoding: Encoding[_Batch] = Encoding(
-                cache, settings.embedding, cluster, with_tokens=with_tokens
-            )
             for (part, vectors), rows in zip(work, missing, strict=True):
                 if not len(rows):
                     continue
                 found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
                 tokens: list[Tokens] = []
-                for batch, encoded, codes in encoding.of(_batches(snapshot, part, rows, encoder)):
+                batches = _batches(snapshot, part, rows, encoder)
+                for batch, encoded, codes in encode_batches(
+                    batches, cache, settings.embedding, cluster, with_tokens=with_tokens
+                ):
                     tokens += [joined(codes)] if codes else []
                     found_rows.append(batch.rows)
                     found.append(encoded)

@@ -11,7 +11,7 @@ from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import ClusterSettings
 from pincite.evaluate.node_index import SentIndex, received
-from pincite.ingest.readers import read_files
+from pincite.ingest.readers import read_file
 
 LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
 
@@ -60,12 +60,12 @@ def runs(folder: str, number: int) -> str:
 
 
 def dies_of_bad_files(
-    settings_text: str, own_profile: str, files: list[tuple[str, str, bytes]]
-) -> list[bytes]:
-    """Read files as a node does, unless one is called bad: it takes the node down."""
-    if any(doc_id.startswith("bad") for doc_id, _, _ in files):
+    settings_text: str, own_profile: str, doc_id: str, source: str, data: bytes
+) -> tuple[str, bytes]:
+    """Read a file as a node does, unless it is called bad: it takes the node down."""
+    if doc_id.startswith("bad"):
         os.kill(os.getpid(), signal.SIGKILL)
-    return read_files(settings_text, own_profile, files)
+    return read_file(settings_text, own_profile, doc_id, source, data)
 
 
 def received_and_read(index: SentIndex, query: str) -> tuple[str, list[str]]:

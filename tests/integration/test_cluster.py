@@ -33,7 +33,7 @@ def spread(cluster: Cluster, tmp_path: Path) -> Spread:
 
     def run(function: Callable[..., Any], numbers: range) -> list[Any]:
         pieces = (Piece(number, (str(tmp_path), number)) for number in numbers)
-        return [(each.kept, each.result) for each in cluster.spread(function, pieces)]
+        return list(cluster.attempt(function, pieces))
 
     return run
 
@@ -52,7 +52,7 @@ def test_pieces_are_asked_for_as_fast_as_they_are_done(cluster: Cluster, tmp_pat
             yield Piece(number, (str(tmp_path), number))
 
     most = PIECES_PER_CPU * cluster.cpus()
-    for done, _ in enumerate(cluster.spread(cluster_work.noted, pieces())):
+    for done, _ in enumerate(cluster.distribute(cluster_work.noted, pieces())):
         assert len(asked) - done <= most
 
 
@@ -67,7 +67,7 @@ def test_large_pieces_are_held_back(
             asked.append(number)
             yield Piece(number, (str(tmp_path), number), size=60)
 
-    for done, _ in enumerate(cluster.spread(cluster_work.noted, pieces())):
+    for done, _ in enumerate(cluster.distribute(cluster_work.noted, pieces())):
         assert len(asked) - done <= 2
 
 
@@ -75,7 +75,7 @@ def test_what_has_no_arguments_passes_through_in_its_place(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pieces = [Piece(n, (str(tmp_path), n) if n % 2 else None) for n in range(6)]
-    found = [each.result for each in cluster.spread(cluster_work.noted, pieces)]
+    found = [result for _, result in cluster.distribute(cluster_work.noted, pieces)]
     assert found == [None, 1, None, 3, None, 5]
 
 
@@ -87,6 +87,11 @@ def test_a_lost_piece_is_done_again(spread: Spread, tmp_path: Path) -> None:
 def test_a_piece_that_is_always_lost_is_not_tried_for_ever(spread: Spread, tmp_path: Path) -> None:
     assert spread(cluster_work.dies_always, range(1)) == [(0, LOST)]
     assert cluster_work.runs(str(tmp_path), 0) == "xx"
+
+
+def test_who_cannot_go_on_without_a_lost_piece_is_told(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="every node that tried was lost"):
+        list(cluster.distribute(cluster_work.dies_always, [Piece(0, (str(tmp_path), 0))]))
 
 
 def test_an_error_of_ours_comes_back_as_it_was(spread: Spread, tmp_path: Path) -> None:
@@ -123,11 +128,12 @@ def test_a_node_with_another_library_is_refused(
         spread(cluster_work.noted, range(1))
 
 
-def test_a_node_without_pincite_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_without_pincite_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     run = clusters._task()
     monkeypatch.setitem(sys.modules, "pincite.cluster", None)
-    _, trouble, result = run("posixpath:basename", {}, "a/b")
-    assert trouble.startswith("cannot use Pincite") and result is None
+    with pytest.raises(ImportError) as caught:
+        run("posixpath:basename", {}, "a/b")
+    assert clusters._own_error(caught.value).message.startswith("a node cannot use Pincite")
 
 
 def write_documents(folder: Path) -> list[tuple[Path, str]]:
@@ -186,7 +192,7 @@ def test_files_that_kill_their_nodes_are_rejected_and_the_others_read(
 ) -> None:
     from pincite.ingest import readers
 
-    monkeypatch.setattr(readers, "read_files", cluster_work.dies_of_bad_files)
+    monkeypatch.setattr(readers, "read_file", cluster_work.dies_of_bad_files)
     for name in ("a.md", "bad.md", "c.md"):
         (tmp_path / name).write_text(f"# {name}\n\nSome words.\n")
     files = find_files([tmp_path])
@@ -236,10 +242,10 @@ def test_a_node_without_the_encoder_is_told(cluster: Cluster, tmp_path: Path) ->
     settings = json.dumps(asdict(replace(Settings().embedding, model=str(tmp_path / "model"))))
     pieces = [Piece(None, (settings, "model@1", ["some words"], False))]
     with pytest.raises(ClusterError, match="a node lacks the encoder"):
-        list(cluster.spread(encoding.encode_texts, pieces))
+        list(cluster.distribute(encoding.encode_texts, pieces))
     pieces = [Piece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))]
     with pytest.raises(ClusterError, match=r"a node has the encoder .* parent other@1"):
-        list(cluster.spread(encoding.encode_texts, pieces))
+        list(cluster.distribute(encoding.encode_texts, pieces))
 
 
 def test_without_a_cluster_ray_is_not_imported(tmp_path: Path) -> None:

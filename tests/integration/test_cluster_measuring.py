@@ -80,8 +80,8 @@ def test_a_node_without_the_parents_disk_gets_the_index(
 ) -> None:
     opened = OpenIndex.open(folder)
     index = replace(sent(cluster, opened.snapshot), path=str(tmp_path / "elsewhere"))
-    (done,) = cluster.spread(cluster_work.received_and_read, [Piece(None, (index, "Grabbed"))])
-    path, ids = done.result
+    pieces = [Piece(None, (index, "Grabbed"))]
+    ((_, (path, ids)),) = cluster.distribute(cluster_work.received_and_read, pieces)
     assert Path(path) != folder and Path(path).is_relative_to(os.environ["PINCITE_CACHE"])
     assert ids == Index(opened, WORDS).search_ranking("Grabbed", 5).ids
 

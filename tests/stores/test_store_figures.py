@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 from tests.servers.postgres import Postgres
 
+from experiments import indexes, part97
 from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings, StoreSettings, merged
-from pincite.evaluate import indexes, part97
 from pincite.index.opened import OpenIndex
 from pincite.store.location import exists
 

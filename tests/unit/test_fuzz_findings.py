@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from multiple_choice.questions import read_exam
 from pincite.answer.stream import Ended, SentenceReader
 from pincite.core.errors import ConfigError, PinciteError, SourceError, StoreError
 from pincite.core.settings import IngestSettings, Settings, load_settings, merged
 from pincite.core.traversal import query_pattern
-from pincite.evaluate.part97 import read_questions
-from pincite.exam.questions import read_exam
+from pincite.evaluate.judgements.published import read_citing_questions
 from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
@@ -139,7 +139,7 @@ def test_an_exam_question_that_is_no_text(tmp_path: Path, question: str) -> None
         f'{{"pool": "t", "id": "1", "question": {question}, "gold_sections": [], "cited": ""}}'
     )
     with pytest.raises(SourceError, match="Part 97"):
-        read_questions(file)
+        read_citing_questions(file)
 
 
 def test_a_question_of_many_ranges_is_looked_up_for_a_few(make_index: Any) -> None:

@@ -128,8 +128,8 @@ def _indexes(opened: OpenIndex, pipelines: dict[str, Any], without: list[str]) -
     """Return an index for each pipeline, and for the first one without each of the stages."""
     from pincite.api import Index
     from pincite.embed.models import spec_of
+    from pincite.evaluate.harness import WORDS_ALONE, check_pipelines
     from pincite.evaluate.harness import without as leaving_out
-    from pincite.evaluate.indexes import WORDS_ALONE, check_pipelines
 
     check_pipelines(list(pipelines.values()))
     indexes = {name: Index(opened, settings) for name, settings in pipelines.items()}

@@ -85,7 +85,7 @@ def _loop(
     as_json: bool,
 ) -> dict[str, Any]:
     from pincite.api import Index
-    from pincite.evaluate.indexes import check_pipelines
+    from pincite.evaluate.harness import check_pipelines
     from pincite.evaluate.judgements.coverage import Corpus
     from pincite.evaluate.judgements.files import save
     from pincite.evaluate.labelling import judged, pool

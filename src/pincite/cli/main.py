@@ -13,13 +13,11 @@ from pincite.cli import (
     agent,
     ask,
     audit,
-    bench,
     cell,
     copying,
     diff,
     doctor,
     evaluation,
-    exam,
     exchange,
     explain,
     ingest,
@@ -32,12 +30,10 @@ from pincite.cli import (
     publishing,
     removal,
     replay,
-    reproduce,
     search,
     serving,
     show,
     similar,
-    training,
     tuning,
 )
 from pincite.cli.help_words import PlainGroup
@@ -68,16 +64,12 @@ app.command("publish")(publishing.publish)
 app.command("doctor")(doctor.doctor)
 app.command("serve")(serving.serve)
 app.add_typer(keys.app, name="keys", cls=PlainGroup)
-app.command("bench")(bench.bench)
-app.command("reproduce")(reproduce.reproduce)
 app.command("eval")(evaluation.evaluate)
 app.command("agent")(agent.agent)
-app.command("exam")(exam.exam)
 app.command("label")(label.label)
 app.add_typer(judgements.app, name="judgements", cls=PlainGroup)
 app.command("tune")(tuning.tune)
 app.command("learn")(learning.learn)
-app.add_typer(training.app, name="train", cls=PlainGroup)
 app.command("clean")(learning.clean)
 app.command("mcp")(mcp.mcp)
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from pincite.cluster import LOST, Cluster, Piece
+from pincite.cluster import Cluster, Piece
 from pincite.core.errors import ClusterError, ConfigError
 from pincite.core.settings import EmbeddingSettings, Settings, merged
 from pincite.embed.cache import Asked, Computed, VectorCache, computed
@@ -22,48 +22,31 @@ from pincite.embed.models import Array, Encoder
 Kept = TypeVar("Kept")
 
 
-class Encoding(Generic[Kept]):
-    """Encodes batch after batch, in order."""
+def encode_batches(
+    batches: Iterable[tuple[Kept, Sequence[str]]],
+    cache: VectorCache,
+    settings: EmbeddingSettings,
+    cluster: Cluster | None,
+    *,
+    with_tokens: bool,
+) -> Iterator[tuple[Kept, Array, list[Array]]]:
+    """Yield each batch with the vectors of its texts and the codes of their tokens, in order."""
+    spec, values = cache.encoder.spec, json.dumps(asdict(settings))
+    looked_up = ((kept, cache.asked(texts, with_tokens=with_tokens)) for kept, texts in batches)
+    # A service has machines of its own, and its key stays here.
+    if cluster is None or spec.source == "service":
+        for kept, asked in looked_up:
+            fresh = computed(cache.encoder, asked.texts, with_tokens=with_tokens)
+            yield kept, *cache.answered(asked, fresh)
+        return
 
-    def __init__(
-        self,
-        cache: VectorCache,
-        settings: EmbeddingSettings,
-        cluster: Cluster | None,
-        *,
-        with_tokens: bool,
-    ) -> None:
-        self._cache = cache
-        self._spec = cache.encoder.spec
-        # A service has machines of its own, and its key stays here.
-        self._cluster = cluster if self._spec.source != "service" else None
-        self._settings = json.dumps(asdict(settings))
-        self._with_tokens = with_tokens
+    def piece(pair: tuple[Kept, Asked]) -> Piece[tuple[Kept, Asked]]:
+        texts = list(pair[1].texts)
+        arguments = (values, spec.id, texts, with_tokens) if texts else None
+        return Piece(pair, arguments, sum(map(len, texts)))
 
-    def of(
-        self, batches: Iterable[tuple[Kept, Sequence[str]]]
-    ) -> Iterator[tuple[Kept, Array, list[Array]]]:
-        """Yield each batch with the vectors of its texts and the codes of their tokens."""
-        if self._cluster is None:
-            for kept, texts in batches:
-                asked = self._cache.asked(texts, with_tokens=self._with_tokens)
-                fresh = computed(self._cache.encoder, asked.texts, with_tokens=self._with_tokens)
-                yield kept, *self._cache.answered(asked, fresh)
-            return
-        pieces = (self._piece(kept, texts) for kept, texts in batches)
-        for done in self._cluster.spread(encode_texts, pieces):
-            if done.result is LOST:
-                raise ClusterError(
-                    "texts could not be encoded: every node that tried was lost",
-                    hint="look at the nodes' memory; the same command goes on where it was",
-                )
-            kept, asked = done.kept
-            yield kept, *self._cache.answered(asked, done.result or Computed.nothing())
-
-    def _piece(self, kept: Kept, texts: Sequence[str]) -> Piece[tuple[Kept, Asked]]:
-        asked = self._cache.asked(texts, with_tokens=self._with_tokens)
-        more = (self._settings, self._spec.id, list(asked.texts), self._with_tokens)
-        return Piece((kept, asked), more if asked.texts else None, sum(map(len, asked.texts)))
+    for (kept, asked), fresh in cluster.distribute(encode_texts, map(piece, looked_up)):
+        yield kept, *cache.answered(asked, fresh or Computed.nothing())
 
 
 def encode_texts(

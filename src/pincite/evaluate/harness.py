@@ -18,10 +18,12 @@ from pincite.evaluate.measures import Measure
 from pincite.evaluate.runs import Answer, Asked, Found, State
 from pincite.evaluate.word_measures import WordMeasures
 from pincite.index.opened import OpenIndex
+from pincite.pipeline import PRESETS
 from pincite.retrieve.neighbours import Neighbours
 
 MOST_EVIDENCE_CHARS = 20_000
 FEW_DOCUMENTS = 10
+WORDS_ALONE = "lexical"  # the pipeline that needs no vectors
 
 # What can be left out of a pipeline by a setting; re-rankers are left out by their own names.
 SWITCHES: dict[str, dict[str, dict[str, object]]] = {
@@ -115,7 +117,7 @@ def grouping(golds: Sequence[Gold]) -> Callable[[Gold], str]:
         if len(documents) >= FEW_DOCUMENTS and gold.documents:
             return min(gold.documents)
         # A question that is asked twice is one observation.
-        return " ".join(gold.question.text.casefold().split())
+        return gold.question.wording
 
     return group
 
@@ -232,3 +234,13 @@ def _evidence(gold: Gold, corpus: Corpus) -> str:
     if sum(map(len, spans)) > MOST_EVIDENCE_CHARS:
         return ""
     return "\n".join(corpus.snapshot.text(s.doc_id)[s.start : s.end] for s in spans)
+
+
+def check_pipelines(pipelines: Sequence[Settings]) -> None:
+    """Raise ConfigError for a pipeline that does not exist, before any work is done."""
+    for settings in pipelines:
+        if settings.search.pipeline not in PRESETS:
+            raise ConfigError(
+                f"no pipeline {settings.search.pipeline!r}",
+                hint=f"known: {', '.join(PRESETS)}; or name a settings file that ends in .toml",
+            )

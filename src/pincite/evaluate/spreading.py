@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from pincite.api import Index
-from pincite.cluster import LOST, Cluster, Piece
-from pincite.core.errors import ClusterError
+from pincite.cluster import Cluster, Piece
 from pincite.core.settings import Settings
 from pincite.evaluate.harness import Asking, Harness, without
 from pincite.evaluate.judgements.questions import Question
@@ -53,15 +52,12 @@ def ask_on(
     whole = cluster.put((index, list(recipes), list(questions), how))
     name = sha256(repr((index.name, recipes, questions, how)).encode()).hexdigest()[:16]
     numbers = range(len(questions))
-    groups = (numbers[at : at + QUESTIONS_AT_ONCE] for at in numbers[::QUESTIONS_AT_ONCE])
-    pieces = (Piece(group, (name, whole, list(group))) for group in groups)
-    for done in cluster.spread(ask_some, pieces):
-        if done.result is LOST:
-            raise ClusterError(
-                "questions could not be asked: every node that tried was lost",
-                hint="look at the nodes' memory",
-            )
-        yield from done.result
+    pieces = (
+        Piece(None, (name, whole, numbers[at : at + QUESTIONS_AT_ONCE]))
+        for at in numbers[::QUESTIONS_AT_ONCE]
+    )
+    for _, rows in cluster.distribute(ask_some, pieces):
+        yield from rows
 
 
 def ask_some(

@@ -6,9 +6,10 @@ alike, so that ten of them are not ten observations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +45,11 @@ class Comparison:
         if p > LEVEL or not self.difference:
             return "no significant difference"
         return "better" if self.difference > 0 else "worse"
+
+    def plain(self) -> dict[str, Any]:
+        """Return all of it with the verdict, for reports; None for what JSON has no word for."""
+        detectable = self.detectable if math.isfinite(self.detectable) else None
+        return {**asdict(self), "detectable": detectable, "verdict": self.verdict}
 
 
 def compare(first: ArrayLike, second: ArrayLike, groups: Sequence[str]) -> Comparison:
@@ -95,6 +101,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def adjusted(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return comparisons that were made together, each with its p value after Holm."""
+    p_values = holm([each.p for each in found])
+    return [replace(each, adjusted_p=p) for each, p in zip(found, p_values, strict=True)]
+
+
+def mean_with_interval(values: Array, groups: Sequence[str]) -> dict[str, float]:
+    """Return a mean with its 95 % interval and of how many values it is, for reports."""
+    low, high = bootstrap_interval(values, groups)
+    return {"value": float(np.mean(values)), "low": low, "high": high, "n": len(values)}
+
+
 def detectable_difference(changes: ArrayLike, groups: Sequence[str]) -> float:
     """Return the true difference that a set like this one would show in 80 % of cases.
 
@@ -112,3 +130,14 @@ def detectable_difference(changes: ArrayLike, groups: Sequence[str]) -> float:
 def _group_sums(values: Array, groups: Sequence[str]) -> Array:
     _, member = np.unique(np.asarray(groups), return_inverse=True)
     return np.asarray(np.bincount(member, weights=values), dtype=float)
+
+
+def standard_error(values: Array, groups: Sequence[str]) -> float:
+    """Return that of the mean, questions of one group taken as one observation.
+
+    >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"]), 3)
+    0.354
+    """
+    _, member = np.unique(np.asarray(groups), return_inverse=True)
+    sums = np.bincount(member, weights=values - values.mean())
+    return float(np.sqrt((sums**2).sum()) / len(values))

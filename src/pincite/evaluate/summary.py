@@ -7,23 +7,22 @@ index has it or not; what the figures would be without the others stands beside 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pincite.core.errors import ConfigError
-from pincite.evaluate.figures import bootstrap_interval
 from pincite.evaluate.grades import Array, Grades
 from pincite.evaluate.losses import CAUSES
 from pincite.evaluate.measures import Measure, parse, parse_all
 from pincite.evaluate.runs import Part, Run, grades, same_questions
-from pincite.evaluate.statistics import Comparison, compare, holm
+from pincite.evaluate.statistics import Comparison, adjusted, compare, mean_with_interval
 
 CURVE = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
+_OPPOSITE = {"better": "worse", "worse": "better"}
 FEWEST = 5  # questions in a slice that gets a figure of its own
 
 
@@ -125,8 +124,7 @@ def _figure(run: Run, values: Array, kept: Sequence[bool]) -> dict[str, Any]:
     """Return the mean over the questions that a measure is about, with its interval."""
     mask = np.array(kept, dtype=bool)
     groups = [group for group, keep in zip(_groups(run), kept, strict=True) if keep]
-    low, high = bootstrap_interval(values[mask], groups)
-    return {"value": float(values[mask].mean()), "low": low, "high": high, "n": int(mask.sum())}
+    return mean_with_interval(values[mask], groups)
 
 
 def _mean(values: Array, kept: Sequence[bool]) -> float | None:
@@ -217,14 +215,7 @@ def comparisons(run: Run, measures: Sequence[Measure]) -> list[dict[str, Any]]:
     if not run.judged:
         return []
     first, *others = run.parts
-    table = grades(run, first)
-    found = [
-        (part.name, measure, _compared(run, measure, table, grades(run, part)))
-        for part in others
-        for measure in measures
-        if measure.variant != "floor" and measure.name != "Judged"
-    ]
-    return [{"to": first.name, **row} for row in _adjusted(found)]
+    return _comparisons(run, [(part, first) for part in others], measures, first.name)
 
 
 def against_baseline(run: Run, baseline: Run, measures: Sequence[Measure]) -> list[dict[str, Any]]:
@@ -236,13 +227,7 @@ def against_baseline(run: Run, baseline: Run, measures: Sequence[Measure]) -> li
             hint="make the baseline again with these judgements",
         )
     pairs = [(part, _same_part(part, baseline)) for part in run.parts]
-    found = [
-        (part.name, measure, _compared(run, measure, grades(run, old), grades(run, part)))
-        for part, old in pairs
-        for measure in measures
-        if measure.variant != "floor" and measure.name != "Judged" and any(_applies(run, measure))
-    ]
-    return [{"to": "baseline", **row} for row in _adjusted(found)]
+    return _comparisons(run, pairs, measures, "baseline")
 
 
 def _same_part(part: Part, baseline: Run) -> Part:
@@ -262,17 +247,21 @@ def _compared(run: Run, measure: Measure, old: Grades, new: Grades) -> Compariso
     return replace(found, difference=0.0 - found.difference, interval=(0.0 - high, 0.0 - low))
 
 
-def _adjusted(found: Sequence[tuple[str, Measure, Comparison]]) -> list[dict[str, Any]]:
-    adjusted = holm([comparison.p for _, _, comparison in found])
+def _comparisons(
+    run: Run, pairs: Sequence[tuple[Part, Part]], measures: Sequence[Measure], to: str
+) -> list[dict[str, Any]]:
+    """Return every measure of each part beside that of its other, adjusted for their number."""
+    counted = [
+        measure
+        for measure in measures
+        if measure.variant != "floor" and measure.name != "Judged" and any(_applies(run, measure))
+    ]
+    tables = [(part.name, grades(run, other), grades(run, part)) for part, other in pairs]
+    asked = [(name, m, _compared(run, m, old, new)) for name, old, new in tables for m in counted]
     rows = []
-    for (name, measure, comparison), p in zip(found, adjusted, strict=True):
-        whole = replace(comparison, adjusted_p=p)
-        # A measure of harm is better where it falls.
-        verdict = whole.verdict
-        if measure.is_better_low and verdict != "no significant difference":
-            verdict = "worse" if verdict == "better" else "better"
-        row = {"pipeline": name, "measure": str(measure), **asdict(whole), "verdict": verdict}
-        if not math.isfinite(comparison.detectable):  # JSON has no word for it
-            row["detectable"] = None
+    for (name, measure, _), each in zip(asked, adjusted([c for *_, c in asked]), strict=True):
+        row = {"to": to, "pipeline": name, "measure": str(measure), **each.plain()}
+        if measure.is_better_low:  # a measure of harm is better where it falls
+            row["verdict"] = _OPPOSITE.get(each.verdict, each.verdict)
         rows.append(row)
     return rows

@@ -15,20 +15,12 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from pincite.cluster import LOST, Cluster, Done, Piece, connected
+from pincite.cluster import LOST, Cluster, Piece, connected, node_name
 from pincite.core.errors import SourceError
 from pincite.core.profiles import profile_text
 from pincite.core.settings import Settings, merged
 from pincite.ingest.pool import Pool, Result, T, Task
 from pincite.ingest.transfer import from_json
-
-# Files of one task: many small ones, for a task costs a millisecond, or one large one.
-FILES_AT_ONCE = 16
-BYTES_AT_ONCE = 1_000_000
-# What passes through is not held back for long.
-ITEMS_AT_ONCE = 64
-
-Batch = list[Any]  # tasks, and what passes through between them
 
 
 class Readers(Protocol):
@@ -56,79 +48,37 @@ class ClusterReaders:
     def __init__(self, cluster: Cluster, settings: Settings) -> None:
         self._cluster = cluster
         profile = settings.ingest.profile
+        values = {"ingest": asdict(settings.ingest), "limits": asdict(settings.limits)}
         # A profile of one's own is a file, which nodes do not have.
-        self._own_profile = profile_text(profile) if profile.endswith(".toml") else ""
-        self._settings = json.dumps(
-            {"ingest": asdict(settings.ingest), "limits": asdict(settings.limits)}
-        )
+        own_profile = profile_text(profile) if profile.endswith(".toml") else ""
+        self._shared = (json.dumps(values), own_profile)
 
     def parse(self, items: Iterable[Task | T]) -> Iterator[tuple[Task | T, Result | None]]:
-        pieces = (self._piece(batch) for batch in _batches(items))
-        for done in self._cluster.spread(read_files, pieces):
-            if done.result is LOST:
-                yield from self._one_by_one(done.kept)
+        for item, answer in self._cluster.attempt(read_file, map(self._piece, items)):
+            if not isinstance(item, Task):
+                yield item, None
+            elif answer is LOST:
+                reason = f"{item.doc_id}: every node that tried to read it was lost"
+                hint = "look at the nodes' memory, or leave the file out"
+                yield replace(item, data=b""), SourceError(reason, hint=hint)
             else:
-                yield from _with_answers(done)
+                node, told = answer
+                yield replace(item, data=b"", node=node), from_json(told, item.doc_id)
 
-    def _one_by_one(self, batch: Batch) -> Iterator[tuple[Any, Result | None]]:
-        """Read the files of a lost piece alone: one of them may be what its nodes died of."""
-        for done in self._cluster.spread(read_files, (self._piece([item]) for item in batch)):
-            if done.result is LOST:
-                (task,) = done.kept
-                yield (
-                    _bare(task),
-                    SourceError(
-                        f"{task.doc_id}: every node that tried to read it was lost",
-                        hint="look at the nodes' memory, or leave the file out",
-                    ),
-                )
-            else:
-                yield from _with_answers(done)
-
-    def _piece(self, batch: Batch) -> Piece[Batch]:
-        files = [(i.doc_id, i.source, i.data) for i in batch if isinstance(i, Task)]
-        size = sum(len(data) for _, _, data in files)
-        arguments = (self._settings, self._own_profile, files) if files else None
-        return Piece(batch, arguments, size)
+    def _piece(self, item: Any) -> Piece[Any]:
+        if not isinstance(item, Task):
+            return Piece(item, None)
+        return Piece(item, (*self._shared, item.doc_id, item.source, item.data), item.size)
 
 
-def _batches(items: Iterable[Any]) -> Iterator[Batch]:
-    """Yield the items in groups that are worth a task."""
-    batch: Batch = []
-    files = size = 0
-    for item in items:
-        batch.append(item)
-        if isinstance(item, Task):
-            files += 1
-            size += item.size
-        if files >= FILES_AT_ONCE or size >= BYTES_AT_ONCE or len(batch) >= ITEMS_AT_ONCE:
-            yield batch
-            batch, files, size = [], 0, 0
-    if batch:
-        yield batch
-
-
-def _with_answers(done: Done[Batch]) -> Iterator[tuple[Any, Result | None]]:
-    answers = iter(done.result or ())
-    for item in done.kept:
-        if isinstance(item, Task):
-            yield _bare(item, done.node), from_json(next(answers), item.doc_id)
-        else:
-            yield item, None
-
-
-def _bare(task: Task, node: str = "") -> Task:
-    """Return a task without its bytes, which are of no more use."""
-    return replace(task, data=b"", node=node)
-
-
-def read_files(
-    settings_text: str, own_profile: str, files: list[tuple[str, str, bytes]]
-) -> list[bytes]:
-    """On a node: read files in a child with limits and return what it says, in JSON."""
-    pool = _pool(settings_text, own_profile)
-    tasks = (Task(doc_id, data, source, len(data)) for doc_id, source, data in files)
-    return [answer for _, answer in pool.answers(tasks) if answer is not None]
+def read_file(
+    settings_text: str, own_profile: str, doc_id: str, source: str, data: bytes
+) -> tuple[str, bytes]:
+    """On a node: read a file in a child with limits; return the node, and what the child says."""
+    task = Task(doc_id, data, source, len(data))
+    ((_, answer),) = _pool(settings_text, own_profile).answers([task])
+    assert answer is not None
+    return node_name(), answer
 
 
 @lru_cache(maxsize=1)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from pincite.core.types import Chunk, Span
 
-PUBLISHED_OVERLAP = 0.3
-
 
 @dataclass(frozen=True, slots=True)
 class Gold:
@@ -32,12 +30,3 @@ def _grade(chunk: Chunk, gold: Gold) -> int:
         shorter = min(len(gold.span), len(chunk.span))
         return 0 if not shared else 2 if 2 * shared >= shorter else 1
     return 2 if gold.page is None or chunk.page == gold.page else 0
-
-
-def grade_as_published(*, on_page: bool, overlap: float) -> int:
-    """Return 1 on the right page, or with a common subsequence of 0.3 of the evidence.
-
-    A third of all random chunks pass that: words like "of" and "the" are common subsequences. It
-    is here to repeat published figures, not to learn from.
-    """
-    return int(on_page or overlap > PUBLISHED_OVERLAP)

@@ -87,7 +87,7 @@ def tied(keys: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _wording(gold: Gold) -> str:
-    return "words: " + " ".join(gold.question.text.casefold().split())
+    return f"words: {gold.question.wording}"
 
 
 def _group(gold: Gold) -> list[str]:

@@ -47,7 +47,7 @@ def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
     """Count a look, before anything is asked, and return how many there were with this one."""
     counter = counter_of(file)
     looks = _looks(counter)
-    own = [_short(question.text) for question in questions.questions]
+    own = [_short(question) for question in questions.questions]
     looks.append({"hash": questions.hash, "made": made, "questions": own})
     try:
         write_durably(counter, f"{json.dumps({'looks': looks}, indent=1)}\n".encode())
@@ -77,8 +77,8 @@ def _looks(counter: Path) -> list[dict[str, Any]]:
 
 def apart(tuning: Sequence[Question], held_out: Sequence[Question]) -> None:
     """Raise ConfigError if a question to tune on is in the hold-out."""
-    known = {_short(question.text) for question in tuning}
-    both = [question for question in held_out if _short(question.text) in known]
+    known = {_short(question) for question in tuning}
+    both = [question for question in held_out if _short(question) in known]
     if both:
         raise ConfigError(
             f"{len(both)} of the hold-out's questions are tuned on, as {both[0].id!r}",
@@ -86,6 +86,6 @@ def apart(tuning: Sequence[Question], held_out: Sequence[Question]) -> None:
         )
 
 
-def _short(text: str) -> str:
-    """Return a short hash of a question's words, whatever their case and spaces."""
-    return sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:16]
+def _short(question: Question) -> str:
+    """Return a short hash of a question's words."""
+    return sha256(question.wording.encode()).hexdigest()[:16]

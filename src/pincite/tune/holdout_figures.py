@@ -10,7 +10,7 @@ import numpy as np
 from pincite.core.errors import SourceError
 from pincite.evaluate.grades import tabulated
 from pincite.evaluate.judgements.questions import Question, QuestionSet
-from pincite.evaluate.statistics import compare
+from pincite.evaluate.statistics import compare, mean_with_interval
 from pincite.index.postings import Array
 from pincite.learn.features import Features
 from pincite.learn.model import Model
@@ -20,7 +20,6 @@ from pincite.tune.groups import folded
 from pincite.tune.holdout import look
 from pincite.tune.session import Session
 from pincite.tune.space import Trial
-from pincite.tune.summary import comparison, figure
 
 
 def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -> Session:
@@ -39,9 +38,9 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
         "peeks": peeks.count,
         "counter": str(peeks.file),
         "warning": peeks.warning,
-        "default": figure(before, groups),
-        "kept": figure(after, groups),
-        **comparison(compare(before, after, groups)),
+        "default": mean_with_interval(before, groups),
+        "kept": mean_with_interval(after, groups),
+        **compare(before, after, groups).plain(),
     }
     return replace(session, held_out=figures)
 

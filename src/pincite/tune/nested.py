@@ -8,13 +8,13 @@ kept unless the procedure is significantly better on what it had not seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pincite.core.settings import Settings
-from pincite.evaluate.statistics import Comparison, compare, holm
+from pincite.evaluate.statistics import Comparison, adjusted, compare
 from pincite.index.postings import Array
 from pincite.tune.bench import Bench
 from pincite.tune.costs import Cost
@@ -46,11 +46,7 @@ class Tuned:
             name: compare(self.values[name], self.values[TUNED], self.folds.groups)
             for name in self.fixed
         }
-        adjusted = holm([each.p for each in found.values()])
-        return {
-            name: replace(each, adjusted_p=p)
-            for (name, each), p in zip(found.items(), adjusted, strict=True)
-        }
+        return dict(zip(found, adjusted(list(found.values())), strict=True))
 
     @property
     def gain(self) -> Comparison:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pincite.evaluate.choosing import standard_error
+from pincite.evaluate.statistics import standard_error
 from pincite.index.postings import Array
 from pincite.tune.space import Axis, Trial
 

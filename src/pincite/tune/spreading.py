@@ -7,11 +7,9 @@ Scores of pairs that were read before are sent, and those read anew come back to
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from pincite.cluster import LOST, Cluster, Piece
-from pincite.core.errors import ClusterError
+from pincite.cluster import Cluster, Piece
 from pincite.core.settings import Settings
 from pincite.evaluate.judgements.questions import Question
 from pincite.evaluate.measures import Measure
@@ -43,15 +41,15 @@ class Batch:
     pairs: Mapping[bytes, float]
 
 
+@dataclass
 class Nodes:
     """Asks questions under some trials on a cluster; each index is sent to it once."""
 
-    def __init__(self, cluster: Cluster, base: Settings, measure: Measure, depth: int) -> None:
-        self._cluster = cluster
-        self._base = base
-        self._measure = measure
-        self._depth = depth
-        self._sent: dict[int, SentIndex] = {}
+    cluster: Cluster
+    base: Settings
+    measure: Measure
+    depth: int
+    sent: dict[int, SentIndex] = field(default_factory=dict)
 
     def gains(
         self,
@@ -61,36 +59,29 @@ class Nodes:
         scorer: RememberedPairs | None,
     ) -> Iterator[Gains]:
         """Yield each question in order with what it brings under the trials that lack it."""
-        if id(ground) not in self._sent:
-            self._sent[id(ground)] = sent(self._cluster, ground.opened.snapshot)
+        if id(ground) not in self.sent:
+            self.sent[id(ground)] = sent(self.cluster, ground.opened.snapshot)
         questions = [gold.question for gold in ground.golds]
         batch = Batch(
-            self._sent[id(ground)],
+            self.sent[id(ground)],
             questions,
-            self._base,
-            self._measure,
-            self._depth,
+            self.base,
+            self.measure,
+            self.depth,
             {trial.key: trial.settings for trial in trials},
             dict(scorer.known) if scorer else {},
         )
-        shared = self._cluster.put(batch)
+        shared = self.cluster.put(batch)
         wanted = [[key for key in batch.trials if missing[key][at]] for at in range(len(questions))]
-        for done in self._cluster.spread(try_some, _pieces(shared, wanted)):
-            if done.result is LOST:
-                raise ClusterError(
-                    "trials could not be made: every node that tried was lost",
-                    hint="look at the nodes' memory; the same command goes on where it was",
-                )
-            found, pairs = done.result
+        numbered = list(enumerate(wanted))
+        pieces = (
+            Piece(None, (shared, numbered[at : at + QUESTIONS_AT_ONCE]))
+            for at in range(0, len(numbered), QUESTIONS_AT_ONCE)
+        )
+        for _, (found, pairs) in self.cluster.distribute(try_some, pieces):
             if scorer is not None:
                 scorer.add(pairs)
             yield from found
-
-
-def _pieces(shared: Any, wanted: Sequence[Sequence[str]]) -> Iterator[Piece[None]]:
-    for at in range(0, len(wanted), QUESTIONS_AT_ONCE):
-        some = list(enumerate(wanted[at : at + QUESTIONS_AT_ONCE], at))
-        yield Piece(None, (shared, some))
 
 
 def try_some(

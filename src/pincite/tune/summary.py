@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from pincite.evaluate.figures import bootstrap_interval
-from pincite.evaluate.statistics import Comparison
-from pincite.index.postings import Array
-from pincite.tune.costs import Cost
+from pincite.evaluate.statistics import mean_with_interval
 from pincite.tune.nested import TUNED
 from pincite.tune.session import Session
 from pincite.tune.space import parts_of, said
@@ -50,11 +43,11 @@ def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
             "cost": costs["choice"],
         },
         "notes": _notes(session),
-        "gain": comparison(tuned.gain),
+        "gain": tuned.gain.plain(),
         "pipelines": _pipelines(session, costs),
         "by_fold": _by_fold(session),
         "ablations": [
-            {"change": each.change, **comparison(each.gain), "ms": each.ms}
+            {"change": each.change, **each.gain.plain(), "ms": each.ms}
             for each in session.ablations
         ],
         "tried": _tried(session),
@@ -86,18 +79,14 @@ def _pipelines(session: Session, costs: dict[str, Any]) -> list[dict[str, Any]]:
     """Return tuned as a procedure, then every fixed pipeline with what tuning gains over it."""
     tuned = session.tuned
     groups = tuned.folds.groups
-    rows = [{"name": TUNED, **figure(tuned.values[TUNED], groups), "cost": _tuned_cost(session)}]
+    own = mean_with_interval(tuned.values[TUNED], groups)
+    # Of the choice from all questions: the folds' choices have no time together.
+    rows = [{"name": TUNED, **own, "cost": costs["choice"]}]
     for name in tuned.fixed:
-        own = figure(tuned.values[name], groups)
-        compared = comparison(tuned.comparisons[name])
+        own = mean_with_interval(tuned.values[name], groups)
+        compared = tuned.comparisons[name].plain()
         rows.append({"name": name, **own, "cost": costs[name], "tuned_gains": compared})
     return rows
-
-
-def _tuned_cost(session: Session) -> dict[str, float] | None:
-    """Return what the choice from all questions takes: the folds' choices have no time together."""
-    cost: Cost = session.costs["choice"]
-    return asdict(cost)
 
 
 def _by_fold(session: Session) -> list[dict[str, Any]]:
@@ -132,17 +121,3 @@ def _tried(session: Session) -> list[dict[str, Any]]:
         for trial, own in zip(trials, values[1:], strict=True)
     ]
     return sorted(rows, key=lambda row: -row["mean"])[:MOST_TRIALS]
-
-
-def figure(values: Array, groups: Sequence[str]) -> dict[str, float]:
-    """Return a mean with its interval."""
-    low, high = bootstrap_interval(values, groups)
-    return {"value": float(np.mean(values)), "low": low, "high": high, "n": len(values)}
-
-
-def comparison(found: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain values, with its verdict."""
-    row = {**asdict(found), "verdict": found.verdict}
-    if not math.isfinite(found.detectable):  # JSON has no word for it
-        row["detectable"] = None
-    return row

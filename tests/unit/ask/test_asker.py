@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from experiments.indexes import make_index as make_with_vectors
 from pincite.answer.values import Answer
 from pincite.api import Index
 from pincite.ask.asker import Asker, Message
@@ -23,7 +24,6 @@ from pincite.ask.events import (
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
-from pincite.evaluate.indexes import make_index as make_with_vectors
 
 OLD = """\
 # Harbour Code, 2021 Edition

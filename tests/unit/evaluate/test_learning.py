@@ -14,7 +14,6 @@ from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import Settings
 from pincite.evaluate.learning import examples_of, first_right, read_judged
-from pincite.evaluate.set_bm25 import SetBm25
 from pincite.learn.features import NAMES
 from pincite.learn.train import fit_calibrated
 
@@ -74,11 +73,3 @@ def test_other_files_are_one_clear_error(index: Index, tmp_path: Path, text: str
     with pytest.raises(SourceError) as error:
         read_judged(file, index)
     assert error.value.hint
-
-
-def test_set_bm25_loses_counts() -> None:
-    ranker = SetBm25(["a pump pump pump pump valve", "pump valve hose", "hose", "cat", "dog"])
-    # The same set of words but for one more: how often a word occurs does not count.
-    assert ranker.best("pump", 2) == [0, 1]
-    assert ranker.words("The pumps, PUMPS and a pump") == ["pump", "pump"]
-    assert ranker.best("hose", 1) == [2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pincite.core.types import Chunk, Span
-from pincite.learn.labels import Gold, grade_as_published, grade_by_place
+from pincite.learn.labels import Gold, grade_by_place
 
 
 def chunk(start: int, end: int, page: int | None = 3) -> Chunk:
@@ -25,9 +25,3 @@ def test_a_stretch_counts_by_what_is_shared() -> None:
     assert grade_by_place(chunk(0, 110), gold) == 1
     assert grade_by_place(chunk(0, 150), gold) == 2
     assert grade_by_place(chunk(120, 130), gold) == 2  # a clause inside the place
-
-
-def test_the_published_label() -> None:
-    assert grade_as_published(on_page=True, overlap=0.0) == 1
-    assert grade_as_published(on_page=False, overlap=0.31) == 1
-    assert grade_as_published(on_page=False, overlap=0.3) == 0

@@ -23,9 +23,9 @@ class Oddity:
 
 def oddities(questions: QuestionSet) -> Iterator[Oddity]:
     """Yield what can be seen without an index."""
-    words = Counter(_bare(each.text) for each in questions.questions)
+    words = Counter(each.wording for each in questions.questions)
     for each in questions.questions:
-        if words[_bare(each.text)] > 1:
+        if words[each.wording] > 1:
             yield Oddity(each.id, "same question", "another question has the same words")
         # Several people may judge one place; one person does so once.
         listed = Counter(replace(p, grade=1, when="") for p in (*each.places, *each.rejected))
@@ -104,7 +104,3 @@ def _said_by(who: str, question: Question) -> Question:
     needs = tuple(tuple(place for place in need if place.by == who) for need in question.needs)
     rejected = tuple(place for place in question.rejected if place.by == who)
     return replace(question, needs=needs, rejected=rejected)
-
-
-def _bare(text: str) -> str:
-    return " ".join(text.casefold().split())

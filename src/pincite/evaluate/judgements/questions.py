@@ -89,6 +89,11 @@ class Question:
     synthetic: bool = False
 
     @property
+    def wording(self) -> str:
+        """Its words, whatever their case and spaces."""
+        return " ".join(self.text.casefold().split())
+
+    @property
     def places(self) -> list[Place]:
         return [place for need in self.needs for place in need]
 

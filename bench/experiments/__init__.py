@@ -1,0 +1,1 @@
+"""Experiments on public data sets, asked with the pipelines of a search."""

@@ -1,0 +1,1 @@
+"""Training of models; needs torch and onnx (dependency group ``models``)."""
