@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 _ROMAN = (
-    (1000, "m"),
-    (900, "cm"),
-    (500, "d"),
-    (400, "cd"),
-    (100, "c"),
-    (90, "xc"),
-    (50, "l"),
-    (40, "xl"),
-    (10, "x"),
-    (9, "ix"),
-    (5, "v"),
-    (4, "iv"),
-    (1, "i"),
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
+    *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
 )
+_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 _MOST = 3_999  # beyond it nobody writes Roman figures, nor letters
 
 
@@ -33,16 +23,16 @@ def counted(number: int, style: str) -> str:
     if style in ("lowerLetter", "upperLetter", "lowerRoman", "upperRoman"):
         if not 0 < number <= _MOST:
             return ""
-        word = _letters(number) if style.endswith("Letter") else _roman(number)
+        # A letter is doubled after z: that is how Word goes on, and so do laws.
+        letters = chr(97 + (number - 1) % 26) * (1 + (number - 1) // 26)
+        word = letters if style.endswith("Letter") else _roman(number)
         return word.upper() if style.startswith("upper") else word
     if style == "decimalZero":
         return f"{number:02d}"
-    return f"{number}{_suffix(number)}" if style == "ordinal" else str(number)
-
-
-def _letters(number: int) -> str:
-    """Return a letter, doubled after z: that is how Word goes on, and so do laws."""
-    return chr(97 + (number - 1) % 26) * (1 + (number - 1) // 26)
+    if style != "ordinal":
+        return str(number)
+    is_teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if is_teen else _SUFFIXES.get(number % 10, 'th')}"
 
 
 def _roman(number: int) -> str:
@@ -51,9 +41,3 @@ def _roman(number: int) -> str:
         word += digits * (number // value)
         number %= value
     return word
-
-
-def _suffix(number: int) -> str:
-    if number % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

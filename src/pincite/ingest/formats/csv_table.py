@@ -25,8 +25,18 @@ def read(data: bytes, name: str) -> Parsed:
     """Return the table; its first row is the head unless it holds nothing but numbers."""
     text = decode(data, name)
     title = _NUMBERED.sub(r"\1. ", re.sub(r"[_\s]+", " ", titled(name)).strip())
+    rows: list[Row] = []
+    cells = 0
     try:
-        rows = list(_checked(_rows(text, _delimiter(text)), name))
+        for row in _rows(text, _delimiter(text)):
+            rows.append(row)
+            cells += len(row)
+            if len(row) > MAX_COLUMNS or len(rows) > MAX_ROWS or cells > MAX_CELLS:
+                raise SourceError(
+                    f"{name} has more than {MAX_COLUMNS:,} columns, {MAX_ROWS:,} rows "
+                    f"or {MAX_CELLS:,} cells",
+                    hint="split it; such a table belongs into a database",
+                )
     except csv.Error as error:
         raise SourceError(f"{name} is not a table: {error}", hint="check its quotes") from error
     width = max(map(len, rows), default=0)
@@ -46,19 +56,6 @@ def _rows(text: str, delimiter: str) -> Iterator[Row]:
             yield cells
 
 
-def _checked(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    cells = 0
-    for count, row in enumerate(rows, 1):
-        cells += len(row)
-        if len(row) > MAX_COLUMNS or count > MAX_ROWS or cells > MAX_CELLS:
-            raise SourceError(
-                f"{name} has more than {MAX_COLUMNS:,} columns, {MAX_ROWS:,} rows "
-                f"or {MAX_CELLS:,} cells",
-                hint="split it; such a table belongs into a database",
-            )
-        yield row
-
-
 def _delimiter(text: str) -> str:
     """Return the sign that cuts most of the first rows into the same number of cells.
 
@@ -68,9 +65,8 @@ def _delimiter(text: str) -> str:
 
     def regularity(delimiter: str) -> tuple[float, int]:
         try:
-            widths = [
-                len(row) for row in islice(_rows(text[:_SAMPLE_CHARS], delimiter), _SAMPLE_ROWS)
-            ]
+            rows = _rows(text[:_SAMPLE_CHARS], delimiter)
+            widths = [len(row) for row in islice(rows, _SAMPLE_ROWS)]
         except csv.Error:
             return 0.0, 0
         if not widths or widths[0] < 2:

@@ -57,10 +57,9 @@ def spread(rows: Sequence[Sequence[Cell]], *, width: int = 0) -> list[Row]:
                     f"a table has more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells",
                     hint="leave the file out, or give its table as CSV",
                 )
+            words = across_columns(cell.words, len(across))
             for line in down:
-                filled[line].update(
-                    zip(across, across_columns(cell.words, len(across)), strict=True)
-                )
+                filled[line].update(zip(across, words, strict=True))
             column = across.stop
     width = max([width, *(max(line, default=-1) + 1 for line in filled)])
     return [[line.get(column, "") for column in range(width)] for line in filled]

@@ -36,16 +36,10 @@ _SHALLOW = {
     *("embed", "source", "track", "wbr", "param"),
 }
 _STYLES = {
-    "a": "lowerLetter",
-    "A": "upperLetter",
-    "i": "lowerRoman",
-    "I": "upperRoman",
-    "lower-alpha": "lowerLetter",
-    "lower-latin": "lowerLetter",
-    "upper-alpha": "upperLetter",
-    "upper-latin": "upperLetter",
-    "lower-roman": "lowerRoman",
-    "upper-roman": "upperRoman",
+    **dict.fromkeys(("a", "lower-alpha", "lower-latin"), "lowerLetter"),
+    **dict.fromkeys(("A", "upper-alpha", "upper-latin"), "upperLetter"),
+    **dict.fromkeys(("i", "lower-roman"), "lowerRoman"),
+    **dict.fromkeys(("I", "upper-roman"), "upperRoman"),
     "none": "none",
 }
 _LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b(none|(?:lower|upper)-\w+)", re.I)
@@ -77,7 +71,7 @@ def _decoded(data: bytes, name: str) -> str:
     if declared and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         try:
             codec = codecs.lookup(declared.group(1).decode("ascii", "replace"))
-            if codec.name not in ("utf-8", "utf-16", "utf-32") and codec.name != "ascii":
+            if codec.name not in ("utf-8", "utf-16", "utf-32", "ascii"):
                 return decode(data.decode(codec.name).encode(), name)
         except (LookupError, UnicodeError, ValueError):
             pass  # a wrong name; the bytes decide
@@ -151,9 +145,8 @@ class _Page(Words):
         if tag in _BESIDE or attribute(node, "role") in ("navigation", "doc-toc"):
             return True
         names = f"{attribute(node, 'class')} {attribute(node, 'id')}".split()
-        return tag in ("div", "ul", "ol", "section") and bool(
-            {"toc", "table-of-contents"} & {*names}
-        )
+        is_contents = not {"toc", "table-of-contents"}.isdisjoint(names)
+        return is_contents and tag in ("div", "ul", "ol", "section")
 
     def block(self, node: LexborNode, tag: str) -> None:
         """Write what came before a block and take in what it changes."""
@@ -163,20 +156,27 @@ class _Page(Words):
         if tag in ("ol", "ul", "menu"):
             self.lists.append(_opened(node, tag))
         elif tag == "li" and self.lists:
-            self._next_item(node)
+            list_ = self.lists[-1]
+            number = _number(attribute(node, "value"), list_.next)
+            list_.next = number + list_.step
+            label = counted(number, list_.style)
+            list_.marker = "-" if list_.style == "bullet" else f"{label}." if label else ""
+            list_.is_begun = False
 
     def block_end(self, node: LexborNode, tag: str) -> None:
         """Write the words of a block and forget what it changed."""
-        if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self._heading(int(tag[1]))
-        elif tag == "dt":
-            self.term = one_line(self.inline.text(plain=True))
+        if tag == "dt" or tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            words = one_line(self.inline.text(plain=True))
             self.inline.clear()
-        elif tag == "dd":
-            self.flush()
-            self._lone_term()
+            if tag == "dt":
+                self.term = words
+            else:
+                self.titles += [words] if tag == "h1" and words else []
+                self.writer.heading(int(tag[1]), words)
         else:
             self.flush()
+            if tag == "dd":
+                self._lone_term()
         self.inside -= tag in ("main", "article", "section")
         self.quotes -= tag == "blockquote"
         if tag in ("ol", "ul", "menu") and self.lists:
@@ -212,29 +212,13 @@ class _Page(Words):
             term, self.term = self.term, ""
             self.writer.paragraph(f"**{term}**")
 
-    def _heading(self, level: int) -> None:
-        words = one_line(self.inline.text(plain=True))
-        self.inline.clear()
-        if level == 1 and words:
-            self.titles.append(words)
-        self.writer.heading(level, words)
-
-    def _next_item(self, node: LexborNode) -> None:
-        list_ = self.lists[-1]
-        value = attribute(node, "value")
-        number = int(value) if value.isdecimal() and len(value) < 7 else list_.next
-        list_.next = number + list_.step
-        label = counted(number, list_.style)
-        list_.marker = "-" if list_.style == "bullet" else f"{label}." if label else ""
-        list_.is_begun = False
-
     def _list_line(self, list_: _List, words: str) -> None:
         """Write a line of a list; words that bring their own label need no other."""
-        depth = len(self.lists) - 1
         has_label = _OWN_LABEL.match(words) or words.startswith(f"{list_.marker} ")
         if not list_.marker or (not list_.is_begun and has_label):
             self.writer.paragraph(words)
         else:
+            depth = len(self.lists) - 1
             self.writer.line(list_.marker, words, depth, goes_on=list_.is_begun)
         list_.is_begun = True
 
@@ -255,8 +239,12 @@ def _opened(node: LexborNode, tag: str) -> _List:
     if tag != "ol":
         return _List("none" if kind == "none" else "bullet", 1, 1)
     start = attribute(node, "start")
-    first = int(start) if start.isdecimal() and len(start) < 7 else 1
+    first = _number(start, 1)
     is_reversed = "reversed" in (node.attributes or {})
     if is_reversed and not start:
         first = sum(1 for child in node.iter() if child.tag == "li")
     return _List(_STYLES.get(kind, "decimal"), first, -1 if is_reversed else 1)
+
+
+def _number(words: str, default: int) -> int:
+    return int(words) if words.isdecimal() and len(words) < 7 else default

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
@@ -37,55 +38,43 @@ def table_of(table: LexborNode) -> tuple[TableText, int]:
             caption, unseen = words_of(child, plain=True)
             hidden += unseen
         elif child.tag in _GROUPS:
-            for row in children(child):
-                hidden += _add_row(row, child.tag, found)
+            rows = [row for row in children(child) if row.tag == "tr"]
+            hidden += sum(len(row.text().strip()) for row in rows if is_hidden(row))
+            for row in rows:
+                if not is_hidden(row):
+                    hidden += _add_row(row, child.tag, found)
     return _assembled(found, caption), hidden
 
 
 def _add_row(row: LexborNode, group: str, found: list[_HtmlRow]) -> int:
     """Add a row to those found, and return how many characters of it are hidden."""
-    if row.tag != "tr":
-        return 0
-    if is_hidden(row):
-        return len(row.text().strip())
-    cells = [cell for cell in children(row) if cell.tag in ("td", "th") and not is_hidden(cell)]
-    is_head = group == "thead" or (bool(cells) and all(cell.tag == "th" for cell in cells))
-    read = [words_of(cell, plain=is_head) for cell in cells]
+    nodes = [cell for cell in children(row) if cell.tag in ("td", "th") and not is_hidden(cell)]
+    is_head = group == "thead" or all(cell.tag == "th" for cell in nodes)
+    cells, unseen = [], 0
+    for node in nodes:
+        words, hidden = words_of(node, plain=is_head)
+        unseen += hidden
+        spans = (attribute(node, name) for name in ("rowspan", "colspan"))
+        rows, columns = (int(n) if n.isdecimal() and len(n) < 7 else 1 for n in spans)
+        columns = max(1, min(columns, MAX_COLUMNS))
+        cells.append(Cell(words, columns, min(rows, _MAX_ROWSPAN) or _MAX_ROWSPAN))
     if cells:
-        spans = [_cell(cell, words) for cell, (words, _) in zip(cells, read, strict=True)]
-        found.append(_HtmlRow(group, is_head, spans))
-    return sum(hidden for _, hidden in read)
-
-
-def _cell(cell: LexborNode, words: str) -> Cell:
-    rows = _span(attribute(cell, "rowspan"), _MAX_ROWSPAN)
-    return Cell(
-        words,
-        columns=max(1, _span(attribute(cell, "colspan"), MAX_COLUMNS)),
-        rows=_MAX_ROWSPAN if rows == 0 else rows,
-    )
-
-
-def _span(words: str, most: int) -> int:
-    return min(int(words), most) if words.isdecimal() and len(words) < 7 else 1
+        found.append(_HtmlRow(group, is_head, cells))
+    return unseen
 
 
 def _assembled(found: Sequence[_HtmlRow], caption: str) -> TableText:
     rows = spread([row.cells for row in found])
-    head_rows = 0
-    while head_rows < len(found) and found[head_rows].is_head:
-        head_rows += 1
+    head_rows = sum(1 for _ in takewhile(lambda row: row.is_head, found))
     if not head_rows and len(rows) > 1:
         head_rows = 1  # without marks the first row is the head, as in Word
     head, body = rows[:head_rows], rows[head_rows:]
     if not caption and len(head) > 1 and _is_one(found[0], head[0]):
         caption, head = head[0][0], head[1:]
     notes: list[str] = []
-    while (
-        body
-        and found[-1 - len(notes)].group == "tfoot"
-        and _is_one(found[-1 - len(notes)], body[-1])
-    ):
+    for row in reversed(found):
+        if not body or row.group != "tfoot" or not _is_one(row, body[-1]):
+            break
         notes.insert(0, body.pop()[0])
     return TableText(head, body, caption, notes)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 _SPACE = re.compile(r"[^\S\n]+")
 _AROUND_BREAK = re.compile(r"(?<![^\S\n])[^\S\n]*\n\s*")
@@ -54,23 +55,16 @@ class Inline:
 
     def text(self, *, plain: bool = False) -> str:
         """Return the paragraph with single spaces; ``plain`` leaves emphasis out."""
-        joined = "".join(words if plain else _signed(words, signs) for words, signs in self._runs())
+        runs = [
+            ("".join(words for words, _ in run), signs)
+            for signs, run in groupby(self._pieces, key=itemgetter(1))
+        ]
+        joined = "".join(words if plain else _signed(words, signs) for words, signs in runs)
         return _AROUND_BREAK.sub("\n", _SPACE.sub(" ", joined)).strip()
 
     def clear(self) -> None:
         """Start a new paragraph."""
         self._pieces, self._tail = [], ""
-
-    def _runs(self) -> Iterator[tuple[str, str]]:
-        """Yield the pieces, neighbours with the same signs joined."""
-        held, signs = "", ""
-        for words, own in self._pieces:
-            if own != signs and held:
-                yield held, signs
-                held = ""
-            held, signs = held + words, own
-        if held:
-            yield held, signs
 
 
 def _signed(words: str, signs: str) -> str:

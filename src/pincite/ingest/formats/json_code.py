@@ -19,12 +19,8 @@ from pincite.ingest.structure.numbering import heading_label
 MAX_DEPTH = 40
 # Where the parts of a level are found, and what the level is called when a part has no word for it.
 _SECTIONS = {
-    "chapters": "Chapter",
-    "articles": "Article",
-    "parts": "Part",
-    "annexes": "Annex",
-    "sections": "",
-    "subsections": "",
+    **dict(chapters="Chapter", articles="Article", parts="Part", annexes="Annex"),
+    **dict.fromkeys(("sections", "subsections"), ""),
 }
 _ITEMS = ("sub_items", "subitems", "items", "children", "list_items")
 _NUMBERS = ("number", "id", "section_id", "section", "article", "chapter", "label", "letter")
@@ -74,21 +70,18 @@ def _parts(value: Any) -> Iterator[Part]:
     """Yield the parts of a list, or of an object whose keys are their numbers."""
     if isinstance(value, Mapping):
         for key, part in value.items():
-            yield (
-                {"number": key, **part}
-                if isinstance(part, Mapping)
-                else {"number": key, "text": part}
-            )
+            yield {"number": key, **(part if isinstance(part, Mapping) else {"text": part})}
     elif isinstance(value, list):
         for part in value:
-            if isinstance(part, (Mapping, str)):
-                yield part if isinstance(part, Mapping) else {"text": part}
-            else:
-                raise SourceError(
-                    f"expected an object, got {part!r:.60}", hint="see docs/formats.md"
-                )
+            if not isinstance(part, (Mapping, str)):
+                raise _unfit(f"expected an object, got {part!r:.60}")
+            yield part if isinstance(part, Mapping) else {"text": part}
     else:
-        raise SourceError(f"expected a list, got {value!r:.60}", hint="see docs/formats.md")
+        raise _unfit(f"expected a list, got {value!r:.60}")
+
+
+def _unfit(words: str) -> SourceError:
+    return SourceError(words, hint="see docs/formats.md")
 
 
 class _Code:
@@ -100,7 +93,7 @@ class _Code:
     def inside(self, part: Part, *, level: int) -> None:
         """Write what a part holds: items, tables, references to tables, then its own parts."""
         if level > MAX_DEPTH:
-            raise SourceError(f"more than {MAX_DEPTH} levels", hint="see docs/formats.md")
+            raise _unfit(f"more than {MAX_DEPTH} levels")
         self.items(part, depth=0)
         for table in _parts(part.get("tables", [])):
             self.table(table)
@@ -111,7 +104,8 @@ class _Code:
 
     def section(self, part: Part, word: str, level: int) -> None:
         number, title = _words(part, _NUMBERS), _words(part, _TITLES)
-        if _is_item(part, number, word):
+        # A part among the sections may be an item in truth: "(A)", "B".
+        if not word and re.fullmatch(r"\([0-9A-Za-z]{1,5}\)|[A-Za-z]", number):
             self.item(part, depth=0)
             return
         if number and title.startswith(number):
@@ -138,7 +132,7 @@ class _Code:
     def item(self, part: Part, *, depth: int) -> None:
         """Write an item with its label as "(A)"; what has none is a paragraph."""
         if depth > MAX_DEPTH:
-            raise SourceError(f"more than {MAX_DEPTH} levels", hint="see docs/formats.md")
+            raise _unfit(f"more than {MAX_DEPTH} levels")
         label = _LABEL.fullmatch(_words(part, _NUMBERS))
         title, words = one_line(_words(part, _TITLES)), _words(part, _TEXTS)
         line = f"{title.rstrip('.')}. {words}" if title and words else title or words
@@ -166,18 +160,12 @@ class _Code:
     def table(self, part: Part) -> None:
         number, title = _words(part, ("table_id", "number", "id")), _words(part, _TITLES)
         number = re.sub(r"^[Tt]able\s*", "", number)
-        caption = (
-            title if title.lower().startswith("table") or not number else f"Table {number}. {title}"
-        )
+        has_number = title.lower().startswith("table") or not number
+        caption = title if has_number else f"Table {number}. {title}"
         head = _head(part)
         rows = [_row(row, head) for row in part.get("rows", [])]
         notes = [_words(note, ("text", "note")) for note in _parts(part.get("footnotes", []))]
         self.writer.table(TableText([head] if head else [], rows, caption.rstrip(". "), notes))
-
-
-def _is_item(part: Part, number: str, word: str) -> bool:
-    """Return whether a part among the sections is an item in truth: "(A)", "B", "1"."""
-    return not word and bool(re.fullmatch(r"\([0-9A-Za-z]{1,5}\)|[A-Za-z]", number))
 
 
 def _head(part: Part) -> Row:
@@ -195,7 +183,5 @@ def _row(row: Any, head: Row) -> Row:
     elif isinstance(row, list):
         cells = row
     else:
-        raise SourceError(
-            f"a row is a list or an object, got {row!r:.60}", hint="see docs/formats.md"
-        )
+        raise _unfit(f"a row is a list or an object, got {row!r:.60}")
     return ["" if cell is None else str(cell) for cell in cells[:MAX_COLUMNS]]

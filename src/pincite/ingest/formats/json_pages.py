@@ -23,13 +23,15 @@ def read(data: bytes, name: str) -> Parsed:
             return read_code(value, name)
         if not isinstance(value, list):
             raise _Unfit("it is no list, and has none of these names")
-        entries = [(_page_of(item, at), _text_of(item, at)) for at, item in enumerate(value, 1)]
+        entries = [_page_of(item, at) for at, item in enumerate(value, 1)]
     except json.JSONDecodeError as error:
         raise SourceError(f"{name} is not JSON: {error}", hint="write it again") from error
     except MALFORMED as error:
+        reason = str(error) if isinstance(error, _Unfit) else "a value in it is of another kind"
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else reason
         raise SourceError(
             f'{name} is neither a list of {{"text": ..., "page_idx": ...}} nor a code with '
-            f'"chapters", "articles" or "sections": {_reason(error)}',
+            f'"chapters", "articles" or "sections": {reason}',
             hint="see docs/formats.md",
         ) from error
     return _pages(entries, name)
@@ -37,12 +39,6 @@ def read(data: bytes, name: str) -> Parsed:
 
 class _Unfit(ValueError):
     """What does not fit, in words."""
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    return str(error) if isinstance(error, _Unfit) else "a value in it is of another kind"
 
 
 def _pages(entries: list[tuple[int, str]], name: str) -> Parsed:
@@ -60,7 +56,8 @@ def _pages(entries: list[tuple[int, str]], name: str) -> Parsed:
     return Parsed(text, Path(name).stem, blocks, Pages(starts, labels))
 
 
-def _page_of(item: Any, at: int) -> int:
+def _page_of(item: Any, at: int) -> tuple[int, str]:
+    """Return the number and the text of an entry."""
     if not isinstance(item, dict) or "page_idx" not in item:
         raise _Unfit(f'entry {at} has no "page_idx"')
     try:
@@ -69,11 +66,7 @@ def _page_of(item: Any, at: int) -> int:
         page = -1
     if not 0 <= page < MAX_PAGE:
         raise _Unfit(f'"page_idx" of entry {at} is no page\'s number')
-    return page
-
-
-def _text_of(item: Any, at: int) -> str:
     text = item.get("text")
     if not isinstance(text, str):
         raise _Unfit(f'entry {at} has no "text" that is a string')
-    return text
+    return page, text

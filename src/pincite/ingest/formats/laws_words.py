@@ -7,13 +7,7 @@ from pincite.ingest.formats.xml import Element, elements, local_name
 
 _GAPS = {"LineBreak": "\n", "Leader": " ", "LeaderRightJustified": " … ", "Separator": " "}
 _APART = {
-    "Text",
-    "Provision",
-    "Label",
-    "FormulaTerm",
-    "FormulaText",
-    "AlternateText",
-    "Caption",
+    *("Text", "Provision", "Label", "FormulaTerm", "FormulaText", "AlternateText", "Caption"),
     "Repealed",
 }
 _LEFT_OUT = {"HistoricalNote", "Image"}
@@ -42,9 +36,7 @@ def defined_term(element: Element, language: str) -> str:
     if text is None:
         return ""
     first, second = ("DefinedTermFr", "DefinedTermEn")[:: 1 if language == "fr" else -1]
-    found = next(text.iter(first), None)
-    if found is None:
-        found = next(text.iter(second), None)
+    found = next((term for tag in (first, second) for term in text.iter(tag)), None)
     return one_line("".join(found.itertext())) if found is not None else ""
 
 
@@ -60,11 +52,10 @@ def read_words(
         return
     words.add(element.text or "", bold=bold, italic=italic)
     for child in elements(element):
-        if local_name(child) in _APART:
-            words.add(" ")
+        gap = " " if local_name(child) in _APART else ""
+        words.add(gap)
         read_words(child, words, bold=bold, italic=italic)
-        if local_name(child) in _APART:
-            words.add(" ")
+        words.add(gap)
         words.add(child.tail or "", bold=bold, italic=italic)
 
 

@@ -21,18 +21,17 @@ from pincite.ingest.structure.numbering import heading_label
 from pincite.ingest.structure.terms import TERM
 
 _LIMS = "{http://justice.gc.ca/lims}"
+_DATES = ("lastAmendedDate", "pit-date", "inforce-start-date")
 ROOTS = ("Regulation", "Statute")
 _SECTION_LEVEL = 6  # below every heading of the body
 _LEFT_OUT = {"HistoricalNote", "RecentAmendments", "PageBreak", "Identification", "MarginalNote"}
 _ITEMS = {
-    "Subsection",
-    "Paragraph",
-    "Subparagraph",
-    "Clause",
-    "Subclause",
-    "Subsubclause",
-    "Provision",
-    "FormulaParagraph",
+    *("Subsection", "Paragraph", "Subparagraph", "Clause", "Subclause", "Subsubclause"),
+    *("Provision", "FormulaParagraph"),
+}
+_TEXTS = {
+    *("Text", "Formula", "FormulaConnector", "FormulaDefinition", "Reserved", "Repealed"),
+    *("OriginatingRef", "Caption"),
 }
 
 
@@ -50,15 +49,10 @@ def read(data: bytes, name: str) -> Parsed:
     _identify(writer, root)
     language = root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")
     _Walk(writer, language).children(root)
-    return replace(writer.parsed(title, language), meta=_dates(root))
-
-
-def _dates(root: Element) -> dict[str, str]:
-    """Return since when the law has had these words: its last amendment, else its beginning."""
-    for name in ("lastAmendedDate", "pit-date", "inforce-start-date"):
-        if value := as_iso(root.get(f"{_LIMS}{name}", "")):
-            return {"effective": value}
-    return {}
+    # Since when the law has had these words: its last amendment, else its beginning.
+    dates = (as_iso(root.get(f"{_LIMS}{attribute}", "")) for attribute in _DATES)
+    since = next(filter(None, dates), "")
+    return replace(writer.parsed(title, language), meta={"effective": since} if since else {})
 
 
 def _identify(writer: Writer, root: Element) -> None:
@@ -96,31 +90,28 @@ class _Walk:
             "Footnote": self.footnote,
             "AmendedText": self.amended,
             "ImageGroup": self.image,
-            "Text": self.text,
-            "Formula": self.text,
-            "FormulaConnector": self.text,
-            "FormulaDefinition": self.text,
-            "Reserved": self.text,
-            "Repealed": self.text,
-            "OriginatingRef": self.text,
-            "Caption": self.text,
+            **dict.fromkeys(_TEXTS, self.text),
             **dict.fromkeys(_ITEMS, self.item),
         }
 
-    def children(self, parent: Element) -> None:
+    def children(self, parent: Element, left_out: Element | None = None) -> None:
+        """Write what an element holds; of those without a meaning to us the words."""
         for child in elements(parent):
             name = local_name(child)
+            if child is left_out or name in _LEFT_OUT or name == "Label":
+                continue
             if name in self.handlers:
                 self.handlers[name](child)
-            elif name not in _LEFT_OUT and name != "Label":
-                self.unknown(child)
+            elif (child.text or "").strip() or len(child) == 0:
+                self.text(child)
+            else:
+                self.children(child)
 
-    def unknown(self, element: Element) -> None:
-        """Write the words of an element without a meaning to us, or go on inside it."""
-        if (element.text or "").strip() or len(element) == 0:
-            self.text(element)
-        else:
-            self.children(element)
+    def below(self, element: Element, depth: int) -> None:
+        """Write the children of an item but its first words, which stand with its label."""
+        before, self.depth = self.depth, depth
+        self.children(element, left_out=element.find("Text"))
+        self.depth = before
 
     def text(self, element: Element) -> None:
         self.writer.paragraph(words_of(element))
@@ -162,12 +153,11 @@ class _Walk:
     def item(self, element: Element) -> None:
         """Write an item and what is below it; one without a label is a paragraph."""
         label, words = labelled(element)
-        if not label:
+        if label:
+            self.writer.item(label, words, self.depth)
+        else:
             self.writer.paragraph(words)
-            self.below(element, self.depth)
-            return
-        self.writer.item(label, words, self.depth)
-        self.below(element, self.depth + 1)
+        self.below(element, self.depth + bool(label))
 
     def definition(self, element: Element) -> None:
         _, words = labelled(element)
@@ -178,19 +168,6 @@ class _Walk:
             self.writer.paragraph(words)
         self.below(element, self.depth + bool(term))
 
-    def below(self, element: Element, depth: int) -> None:
-        """Write the children of an item but its first words, which stand with its label."""
-        before, self.depth = self.depth, depth
-        first = element.find("Text")
-        rest = [child for child in elements(element) if child is not first]
-        for child in rest:
-            name = local_name(child)
-            if name in self.handlers:
-                self.handlers[name](child)
-            elif name not in _LEFT_OUT and name != "Label":
-                self.unknown(child)
-        self.depth = before
-
     def amended(self, element: Element) -> None:
         """Write the words that an amendment puts in place; they are quoted, not in force here."""
         before, self.is_quoted = self.is_quoted, True
@@ -198,7 +175,8 @@ class _Walk:
         self.is_quoted = before
 
     def footnote(self, element: Element) -> None:
-        words = words_of(element.find("Text")) if element.find("Text") is not None else ""
+        text = element.find("Text")
+        words = words_of(text) if text is not None else ""
         self.writer.paragraph(f"[^{_line(element.find('Label'))}]: {words}")
 
     def image(self, element: Element) -> None:

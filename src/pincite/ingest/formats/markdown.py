@@ -58,16 +58,12 @@ def markdown_blocks(text: str) -> list[Block]:
             continue
         first, last = token.map
         start, end = starts[first], starts[min(last, len(starts) - 1)]
-        start, end = _trimmed(text, start, end)
+        piece = text[start:end]
+        start, end = end - len(piece.lstrip()), start + len(piece.rstrip())
         level = int(token.tag[1]) if kind == "heading" else 0
         if start < end:
             blocks.append(Block(kind, start, end, level))
     return blocks
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    return end - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def read(data: bytes, name: str) -> Parsed:
@@ -76,22 +72,13 @@ def read(data: bytes, name: str) -> Parsed:
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     heading = _FIRST_HEADING.search(text, start, start + 4000)
-    words = heading.group(1).rstrip().rstrip("#").rstrip() if heading else ""
-    title = words or Path(name).stem
-    # Dashes below a line of words would make it a heading: front matter is no Markdown.
-    blocks = [block for block in markdown_blocks(_blank(text, start)) if block.start >= start]
+    title = heading.group(1).rstrip().rstrip("#").rstrip() if heading else ""
+    # Dashes below a line of words would make it a heading: front matter is no Markdown, but as
+    # blank lines it keeps all offsets.
+    shown = re.sub(r"[^\r\n]", " ", text[:start]) + text[start:]
+    blocks = [block for block in markdown_blocks(shown) if block.start >= start]
     fields: dict[str, str] = dict(_FIELD.findall(front.group())) if front else {}
     language = fields.get("lang", fields.get("language", "")).strip(" \t\"'")
-    return Parsed(
-        text,
-        title[:TITLE_CHARS],
-        blocks,
-        form_feed_pages(text),
-        meta=named_dates(fields) if fields else {},
-        language=language,
-    )
-
-
-def _blank(text: str, end: int) -> str:
-    """Return the text with its beginning as blank lines, so that all offsets stay."""
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
+    title = (title or Path(name).stem)[:TITLE_CHARS]
+    dates = named_dates(fields) if fields else {}
+    return Parsed(text, title, blocks, form_feed_pages(text), meta=dates, language=language)

@@ -129,14 +129,18 @@ def _numbered(position: int, lines: Sequence[_Line]) -> _Candidate | None:
     following = lines[position + 1] if position + 1 < len(lines) else None
     if name.scheme not in HEADING_RANK or _LEADERS.search(line.words[-80:]):
         return None
-    if not line.after_break and _is_open(lines[position - 1].words):
-        return None
+    if not line.after_break:
+        previous = lines[position - 1].words
+        is_title = len(previous) <= 60 and heading_label(previous).scheme in HEADING_RANK
+        if not is_title and not _ENDED.search(previous[-80:]):
+            return None  # it breaks off in mid-sentence
     length = _heading_length(line, name, following)
     end = line.start + length
     if not length:
         return None
-    if not name.title and following and _is_second_line(following):
-        end = following.end
+    second = following.words if following and not name.title else ""
+    if following and second.isupper() and len(second) <= _LONGEST:
+        end = following.end if heading_label(second).scheme == "" else end
     is_whole = length == len(line.words)
     stands_alone = is_whole and line.after_break and (following is None or following.after_break)
     drop = 6.0 if stands_alone else 5.0 if line.after_break else 1.5
@@ -147,12 +151,6 @@ def _numbered(position: int, lines: Sequence[_Line]) -> _Candidate | None:
     level = HEADING_RANK[name.scheme] + dots
     chain = "number" if HEADING_RANK[name.scheme] == 4 else name.scheme
     return _Candidate(position, end, level, drop, is_whole, chain, _number(name), is_bare)
-
-
-def _is_open(previous: str) -> bool:
-    """Return whether a line breaks off in mid-sentence; a heading without a period does not."""
-    is_title = len(previous) <= 60 and heading_label(previous).scheme in HEADING_RANK
-    return not is_title and not _ENDED.search(previous[-80:])
 
 
 def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) -> int:
@@ -177,11 +175,6 @@ def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) ->
     return label_end + (separator in (".", ":", "—")) if has_mark else 0
 
 
-def _is_second_line(line: _Line) -> bool:
-    words = line.words
-    return words.isupper() and len(words) <= _LONGEST and heading_label(words).scheme == ""
-
-
 def _number(name: HeadingLabel) -> Number:
     """Return the number of a heading as integers, so that numbers can be compared."""
     values: list[int] = []
@@ -202,7 +195,7 @@ def _without_contents(found: Sequence[_Candidate], lines: Sequence[_Line]) -> li
     for candidate in found:
         is_next = bool(run) and candidate.line == run[-1].line + 1
         if not (is_next and candidate.is_whole and not lines[candidate.line].after_break):
-            kept.extend(run if len(run) < 3 else ())
+            kept += run if len(run) < 3 else []
             run = []
         run.append(candidate)
     return kept + (run if len(run) < 3 else [])
@@ -216,9 +209,8 @@ def _with_support(found: Sequence[_Candidate]) -> list[_Candidate]:
     bare = {c.line for c in found if c.is_bare}
     if any(c.chain == "number" and not c.is_bare for c in found):
         return list(found)
-    return [
-        c for c in found if not c.is_bare or (c.is_whole and not {c.line - 1, c.line + 1} & bare)
-    ]
+    alone = {n for n in bare if not {n - 1, n + 1} & bare}
+    return [c for c in found if not c.is_bare or (c.is_whole and c.line in alone)]
 
 
 def _in_order(found: Sequence[_Candidate]) -> list[_Candidate]:

@@ -23,31 +23,20 @@ def parse_xml(data: bytes, name: str) -> Element:
         raise SourceError(
             f"{name} declares XML entities", hint="documents do not need them: expand them first"
         )
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
+    parser = etree.XMLParser(**safe, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise SourceError(
             f"{name} is not well-formed XML: {error}", hint="check how it was exported"
         ) from error
-    if _depth(root) > MAX_DEPTH:
-        raise SourceError(f"{name} nests more than {MAX_DEPTH} elements", hint="leave it out")
-    return root
-
-
-def _depth(root: Element) -> int:
-    deepest = depth = 0
+    depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > MAX_DEPTH:
+            raise SourceError(f"{name} nests more than {MAX_DEPTH} elements", hint="leave it out")
+    return root
 
 
 def local_name(element: Element) -> str:

@@ -1,4 +1,4 @@
-"""Writes small PDFs for tests: text at places, rulings, pictures, bookmarks, page labels."""
+"""Writes small PDFs for tests: text at places, rulings, pictures, bookmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ class Pdf:
     height: float = 792
     title: str = ""
     rotate: int = 0
-    labels: str = ""  # the value of /PageLabels
     pages: list[list[str]] = field(default_factory=list)
     bookmarks: list[tuple[str, int, int, float]] = field(default_factory=list)
     forms: list[str] = field(default_factory=list)  # their content
@@ -75,9 +74,8 @@ class Pdf:
         )
         forms = " ".join(f"/Fm{n} {first_form + n} 0 R" for n in range(len(self.forms)))
         outlines = "/Outlines 3 0 R" if self.bookmarks else ""
-        labels = f"/PageLabels {self.labels}" if self.labels else ""
         objects = {
-            1: f"<< /Type /Catalog /Pages 2 0 R {outlines} {labels} >>",
+            1: f"<< /Type /Catalog /Pages 2 0 R {outlines} >>",
             2: f"<< /Type /Pages /Kids [{kids}] /Count {len(self.pages)} >>",
             4: f"<< /Font << {fonts} >> /XObject << /Im0 5 0 R {forms} >> "
             "/ExtGState << /G0 6 0 R /G1 8 0 R >> >>",

@@ -10,7 +10,6 @@ from pincite.ingest.formats.pdf.hyphens import Joiner
 from pincite.ingest.formats.pdf.lines import Line
 from pincite.ingest.formats.pdf.page import FoundTable
 from pincite.ingest.formats.pdf.paragraphs import Paragraph
-from pincite.ingest.formats.pdf.source import open_pdf, page_labels
 from pincite.ingest.formats.pdf.write import Writer
 from pincite.ingest.parsed import Parsed
 
@@ -196,13 +195,6 @@ def test_a_table_is_written_with_its_bars_escaped() -> None:
     expected = "Table 3. Sizes\n\n| Size | Use |\n| --- | --- |\n| 1\\|2 | old and new |\n"
     assert writer.text == expected
     assert [block.kind for block in writer.blocks] == ["paragraph", "table"]
-
-
-def test_page_labels_are_those_the_file_tells() -> None:
-    pdf = Pdf(labels="<< /Nums [0 << /S /r >> 2 << /S /D /St 1 >>] >>")
-    for _ in range(4):
-        pdf.page().text(72, 100, "Words")
-    assert page_labels(open_pdf(pdf.bytes(), "made.pdf")) == ["i", "ii", "1", "2"]
 
 
 def test_ligatures_and_signs_of_markdown_are_plain() -> None:

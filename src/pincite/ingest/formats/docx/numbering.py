@@ -64,7 +64,8 @@ class Numbering:
         if own is None or own == "0" or own not in self._lists:
             return None
         if linked and level is None:
-            level = self._linked_level(own, style, linked)
+            meant = {rule.linked: at for at, rule in reversed(self._lists[own].levels.items())}
+            level = meant.get(style, meant.get(linked))
         return own, min(max(level or 0, 0), _LEVELS - 1)
 
     def label(self, list_id: str, level: int) -> tuple[str, bool]:
@@ -74,10 +75,15 @@ class Numbering:
         if rule is None:
             return "", False
         counters = self._counters.setdefault(list_.abstract, {})
-        self._begin(list_id, counters)
+        if list_id not in self._begun:  # one that overrides its start begins anew, once
+            self._begun.add(list_id)
+            first = min(list_.restarted, default=_LEVELS)
+            for deeper in [key for key in counters if key >= first]:
+                del counters[deeper]
         counters[level] = counters[level] + 1 if level in counters else rule.start
         for deeper in [key for key in counters if key > level]:
-            if _restarts(list_.levels.get(deeper, Level()), level):
+            restart = list_.levels.get(deeper, Level()).restart
+            if restart is None or restart > level:
                 del counters[deeper]
         if rule.style == "bullet":
             return "-", True
@@ -92,22 +98,6 @@ class Numbering:
         style = "decimal" if shown.is_legal and rule.style not in ("none", "bullet") else rule.style
         return counted(counters.get(at, rule.start), style)
 
-    def _begin(self, list_id: str, counters: dict[int, int]) -> None:
-        """Let a list that overrides its start begin anew, the first time it is used."""
-        if list_id in self._begun:
-            return
-        self._begun.add(list_id)
-        for level in self._lists[list_id].restarted:
-            for deeper in [key for key in counters if key >= level]:
-                del counters[deeper]
-
-    def _linked_level(self, list_id: str, *styles: str) -> int | None:
-        for style in styles:
-            for level, rule in self._lists[list_id].levels.items():
-                if rule.linked == style:
-                    return level
-        return None
-
     def _read(self, root: Element) -> None:
         links: dict[str, str] = {}
         for abstract in root.findall(W + "abstractNum"):
@@ -116,12 +106,15 @@ class Numbering:
             if link := value(abstract, "numStyleLink"):
                 links[key] = link
         for element in root.findall(W + "num"):
-            key = value(element, "abstractNumId") or ""
-            key = self._followed(root, key, links)
-            levels = dict(self._abstract.get(key, {}))
-            list_ = _List(levels, key)
+            key = self._followed(root, value(element, "abstractNumId") or "", links)
+            list_ = _List(dict(self._abstract.get(key, {})), key)
             for override in element.findall(W + "lvlOverride"):
-                self._override(override, list_)
+                level = number(override.get(W + "ilvl")) or 0
+                list_.levels.update(_levels(override))
+                start = number(value(override, "startOverride"))
+                if start is not None:
+                    list_.restarted.add(level)
+                    list_.levels[level] = replace(list_.levels.get(level, Level()), start=start)
             self._lists[element.get(W + "numId", "")] = list_
 
     def _followed(self, root: Element, key: str, links: dict[str, str]) -> str:
@@ -135,15 +128,6 @@ class Numbering:
                     return value(element, "abstractNumId") or key
         return key
 
-    def _override(self, override: Element, list_: _List) -> None:
-        level = number(override.get(W + "ilvl")) or 0
-        for own, rule in _levels(override):
-            list_.levels[own] = rule
-        start = number(value(override, "startOverride"))
-        if start is not None:
-            list_.restarted.add(level)
-            list_.levels[level] = replace(list_.levels.get(level, Level()), start=start)
-
 
 def _levels(parent: Element) -> Iterator[tuple[int, Level]]:
     """Yield the levels that an abstract list or an override defines; the first of a number wins."""
@@ -154,21 +138,12 @@ def _levels(parent: Element) -> Iterator[tuple[int, Level]]:
             continue
         seen.add(at)
         start = number(value(element, "start"))
-        yield (
-            at,
-            Level(
-                start=1 if start is None else start,
-                style=value(element, "numFmt") or "decimal",
-                text=value(element, "lvlText") or "",
-                restart=number(value(element, "lvlRestart")),
-                is_legal=bool(is_on(element, "isLgl")),
-                linked=value(element, "pStyle") or "",
-            ),
+        level = Level(
+            start=1 if start is None else start,
+            style=value(element, "numFmt") or "decimal",
+            text=value(element, "lvlText") or "",
+            restart=number(value(element, "lvlRestart")),
+            is_legal=bool(is_on(element, "isLgl")),
+            linked=value(element, "pStyle") or "",
         )
-
-
-def _restarts(rule: Level, used: int) -> bool:
-    """Return whether a number on level ``used`` restarts a deeper level."""
-    if rule.restart is None:
-        return True
-    return rule.restart > used if rule.restart > 0 else False
+        yield at, level

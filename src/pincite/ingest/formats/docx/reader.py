@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from pincite.ingest.formats.canonical import Writer, titled
 from pincite.ingest.formats.docx.archive import Archive, W, number, value
@@ -63,13 +65,9 @@ def read(data: bytes, name: str) -> Parsed:
     only = one_line(headings[0].content.words.text(plain=True)) if len(headings) == 1 else ""
     named = [p for p in parts if isinstance(p, _Paragraph) and p.style == "title"]
     own = one_line(named[0].content.words.text(plain=True)) if named else ""
-    return writer.parsed(titled(name, only if only.startswith(own) else own, _core_title(archive)))
-
-
-def _core_title(archive: Archive) -> str:
     core = archive.part("docProps/core.xml")
-    found = core.findtext("{http://purl.org/dc/elements/1.1/}title") if core is not None else None
-    return found or ""
+    stated = core.findtext("{http://purl.org/dc/elements/1.1/}title") if core is not None else None
+    return writer.parsed(titled(name, only if only.startswith(own) else own, stated))
 
 
 class _Document:
@@ -102,8 +100,11 @@ class _Document:
                             yield from self.parts(cell)
                 else:
                     yield _Table(child)
-            elif name in _CONTAINERS and not _is_contents(child):
-                yield from self.parts(child)
+            elif name in _CONTAINERS:
+                # A table of contents that Word made is left out.
+                gallery = child.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
+                if gallery is None or gallery.get(W + "val") != "Table of Contents":
+                    yield from self.parts(child)
 
     def paragraph(self, element: Element) -> _Paragraph:
         properties = element.find(W + "pPr")
@@ -131,25 +132,17 @@ class _Document:
         total = Counter(p.list_id for p in numbered)
         typed = Counter(p.list_id for p in numbered if _TYPED.match(p.text))
         for paragraph in numbered:
-            label, paragraph.is_bullet = self.numbering.label(
-                paragraph.list_id, paragraph.list_level
-            )
-            is_typed = typed[paragraph.list_id] >= _TYPED_SHARE * total[paragraph.list_id]
+            list_id = paragraph.list_id
+            label, paragraph.is_bullet = self.numbering.label(list_id, paragraph.list_level)
+            is_typed = typed[list_id] >= _TYPED_SHARE * total[list_id]
             paragraph.label = "" if is_typed and not paragraph.is_bullet else label
 
     def note(self, kind: str, id_: str) -> str:
         """Return the words of a footnote in one line."""
         element = self.notes.get((kind, id_))
-        words = (
-            [self.words.read(p).text for p in element.iter(W + "p")] if element is not None else []
-        )
+        paragraphs = element.iter(W + "p") if element is not None else ()
+        words = [self.words.read(p).text for p in paragraphs]
         return f"[^{self.words.note_number(kind, id_)}]: {one_line(' '.join(words))}"
-
-
-def _is_contents(element: Element) -> bool:
-    """Return whether a content control is a table of contents that Word made."""
-    gallery = element.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
-    return gallery is not None and gallery.get(W + "val") == "Table of Contents"
 
 
 def _without_contents(
@@ -164,18 +157,10 @@ def _without_contents(
         for p in parts
     ]
     kept: list[_Paragraph | _Table] = []
-    at = left_out = 0
-    while at < len(parts):
-        end = at
-        while end < len(parts) and repeats[end]:
-            end += 1
-        if end - at >= _CONTENTS_RUN:
-            left_out += end - at
-            at = end
-            continue
-        kept.append(parts[at])
-        at += 1
-    if left_out:
+    for is_repeat, run in groupby(zip(parts, repeats, strict=True), key=itemgetter(1)):
+        found = [part for part, _ in run]
+        kept += [] if is_repeat and len(found) >= _CONTENTS_RUN else found
+    if left_out := len(parts) - len(kept):
         message = f"{left_out:,} lines of a table of contents were left out"
         writer.find(Finding("skipped_content", message))
     return kept

@@ -9,13 +9,7 @@ from pincite.ingest.formats.docx.styles import Styles
 from pincite.ingest.formats.inline import Inline
 from pincite.ingest.formats.xml import Element, elements, local_name
 
-_SIGNS = {
-    "tab": " ",
-    "br": "\n",
-    "cr": "\n",
-    "noBreakHyphen": "-",
-    "ptab": " ",
-}
+_SIGNS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 # Deleted words, instructions, and the second version of what newer programs show.
 _LEFT_OUT = {"del", "moveFrom", "delText", "instrText", "Fallback", "pPr", "rPr", "annotationRef"}
 _NOTES = {"footnoteReference": "footnote", "endnoteReference": "endnote"}

@@ -141,7 +141,9 @@ class _Reader:
         c.FPDFText_GetLooseCharBox(self._raw, index, box)
         x0, y0 = self._place(box.left, box.top)
         x1, y1 = self._place(box.right, box.bottom)
-        return (x0, y0, x1, y1) if x0 <= x1 and y0 <= y1 else _sorted(x0, y0, x1, y1)
+        if x0 <= x1 and y0 <= y1:
+            return x0, y0, x1, y1
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     def _add_upright(
         self, text: str, sides: tuple[float, float], base: float, style: Style, raised: int = 0
@@ -156,11 +158,10 @@ class _Reader:
 
     def _add_turned(self, text: str, start: int, style: Style) -> None:
         spans = [self._span(start + offset) for offset in range(len(text))]
-        x0, y0 = min(span[0] for span in spans), min(span[1] for span in spans)
-        x1, y1 = max(span[2] for span in spans), max(span[3] for span in spans)
+        left, tops, right, bottoms = zip(*spans, strict=True)
+        box, look = (min(left), min(tops), max(right), max(bottoms)), (style.size, *style.face)
         text = text.translate(_PLAIN)
-        word = Word(text, x0, y0, x1, y1, style.size, *style.face, base=y1, angle=style.angle)
-        self._take(word, style)
+        self._take(Word(text, *box, *look, base=box[3], angle=style.angle), style)
 
     def _add_mixed(self, text: str, start: int) -> None:
         """Take the pieces of a word whose characters do not all stand on one line."""
@@ -187,19 +188,13 @@ class _Reader:
                 self.words[-1] = self.words[-1]._replace(glued=True)
 
     def _take(self, word: Word, style: Style) -> None:
-        frame = self._frame
         if not word.text:
             return
-        is_inside = (
-            word.x1 >= 0 and word.x0 <= frame.width and word.y1 >= 0 and word.y0 <= frame.height
-        )
+        width, height = self._frame.width, self._frame.height
+        is_inside = word.x1 >= 0 and word.x0 <= width and word.y1 >= 0 and word.y0 <= height
         if is_inside and not style.hidden:
             self.words.append(word)
             self.sources.append(style.source)
         else:
             why = style.hidden if is_inside else "off page"
             self.unseen.append(Unseen(word, why, len(self.words), style.source))
-
-
-def _sorted(x0: float, y0: float, x1: float, y1: float) -> Span:
-    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)

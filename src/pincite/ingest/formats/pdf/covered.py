@@ -81,16 +81,18 @@ def suspects(read: Characters, covers: Sequence[Cover], texts: Texts, frame: Fra
     uppermost = _uppermost(covers, frame)
     found: list[Unseen] = []
     for position, (word, source) in enumerate(zip(read.words, read.sources, strict=True)):
-        column = _cell((word.x0 + word.x1) / 2, frame.width)
-        row = _cell((word.y0 + word.y1) / 2, frame.height)
-        number = uppermost[row, column]
+        x, y = word.middle
+        number = uppermost[_cell(y, frame.height), _cell(x, frame.width)]
         text = texts.get(source)
         if number < 0 or text is None:
             continue
         cover = covers[number]
         if cover.order > text.order:
             found.append(Unseen(word, "covered", position, source))
-        elif cover.colour is None or _is_near(cover.colour, _fill(text.handle)):
+            continue
+        ground, fill = cover.colour, _fill(text.handle) if cover.colour else None
+        apart = max(abs(a - b) for a, b in zip(ground, fill, strict=True)) if ground and fill else 0
+        if apart < 2 * _DIFFERENCE:
             found.append(Unseen(word, "same colour", position, source))
     return found
 
@@ -109,12 +111,6 @@ def _uppermost(covers: Sequence[Cover], frame: Frame) -> npt.NDArray[np.int32]:
     return grid
 
 
-def _is_near(one: Colour, other: Colour | None) -> bool:
-    return (
-        other is None or max(abs(a - b) for a, b in zip(one, other, strict=True)) < 2 * _DIFFERENCE
-    )
-
-
 def _cover(found: Painted, order: int, frame: Frame) -> Cover | None:
     if found.kind not in _PICTURES and found.kind != c.FPDF_PAGEOBJ_PATH:
         return None
@@ -126,14 +122,11 @@ def _cover(found: Painted, order: int, frame: Frame) -> Cover | None:
     fill, stroke = ctypes.c_int(), ctypes.c_int()
     c.FPDFPath_GetDrawMode(found.handle, fill, stroke)
     if not fill.value:
-        return Cover(order, None, box) if stroke.value and _is_thick(found.handle) else None
+        width = ctypes.c_float()
+        is_known = stroke.value and c.FPDFPageObj_GetStrokeWidth(found.handle, width)
+        return Cover(order, None, box) if is_known and width.value >= _SMALLEST else None
     colour = _fill(found.handle)
     return None if colour and colour[3] < _OPAQUE else Cover(order, colour, box)
-
-
-def _is_thick(handle: object) -> bool:
-    width = ctypes.c_float()
-    return bool(c.FPDFPageObj_GetStrokeWidth(handle, width)) and width.value >= _SMALLEST
 
 
 def _fill(handle: object) -> Colour | None:
@@ -170,9 +163,8 @@ def _notes(page: pdfium.PdfPage, frame: Frame) -> Iterator[Box]:
         if not note:
             continue
         if c.FPDFAnnot_GetSubtype(note) in _COVERING_NOTES and c.FPDFAnnot_GetRect(note, rectangle):
-            yield _on_page(
-                [(rectangle.left, rectangle.top), (rectangle.right, rectangle.bottom)], frame
-            )
+            corners = (rectangle.left, rectangle.top), (rectangle.right, rectangle.bottom)
+            yield _on_page(corners, frame)
         c.FPDFPage_CloseAnnot(note)
 
 
@@ -184,13 +176,14 @@ def without_effect(
     if area is None:
         return list(entries)
     before = _paint(page, frame, area)
-    copies = _copies(read, texts)
+    # Of words that are painted twice at one place pdfium tells the first only, even where that
+    # one is covered and the second is what readers see: text objects that gave no words go, too.
+    told = {*read.sources, *(entry.source for entry in read.unseen)}
+    copies = [text.handle for address, text in texts.items() if address not in told]
     hidden: list[Unseen] = []
-    covered = [entry for entry in entries if entry.why == "covered"]
-    others = [entry for entry in entries if entry.why != "covered"]
     # Apart, for words that stand on a cover must not speak for those below it.
-    for group in (covered, others):
-        if group:
+    for is_covered in (True, False):
+        if group := [entry for entry in entries if (entry.why == "covered") == is_covered]:
             own = {entry.source for entry in group}
             gone = [texts[source].handle for source in own if source in texts] + copies
             after = _painted_without(gone, lambda: _paint(page, frame, area))
@@ -208,13 +201,11 @@ class _Painting(NamedTuple):
     def shows(self, entry: Unseen, change: Pixels) -> bool:
         """Return whether something changes where the word stands."""
         x0, y0, x1, y1 = entry.word[1:5]
-        rows = _pixels(y0 - self.top, y1 - self.top, self.scale)
-        columns = _pixels(x0 - self.left, x1 - self.left, self.scale)
+        rows, columns = (
+            slice(max(0, int(start * self.scale)), max(0, int(end * self.scale) + 1))
+            for start, end in ((y0 - self.top, y1 - self.top), (x0 - self.left, x1 - self.left))
+        )
         return int(change[rows, columns].max(initial=0)) >= _DIFFERENCE
-
-
-def _pixels(start: float, end: float, scale: float) -> slice:
-    return slice(max(0, int(start * scale)), max(0, int(end * scale) + 1))
 
 
 def _area(entries: Sequence[Unseen], frame: Frame) -> Box | None:
@@ -233,16 +224,6 @@ def _paint(page: pdfium.PdfPage, frame: Frame, area: Box) -> _Painting:
     pixels = bitmap.to_numpy()[:, :, :3].astype(np.int16)
     bitmap.close()
     return _Painting(pixels, left, top, scale)
-
-
-def _copies(read: Characters, texts: Texts) -> list[object]:
-    """Return the text objects that gave no words.
-
-    Of words that are painted twice at one place pdfium tells the first only, even where that one
-    is covered and the second is what readers see: without its copies gone, it would seem hidden.
-    """
-    told = {*read.sources, *(entry.source for entry in read.unseen)}
-    return [text.handle for address, text in texts.items() if address not in told]
 
 
 def _painted_without(handles: Sequence[object], paint: Callable[[], _Painting]) -> _Painting:

@@ -18,7 +18,9 @@ def settle_footnotes(paragraphs: Sequence[Paragraph], small: float) -> list[Para
     A footnote stays where it stands on the page if no heading comes between, or if its mark
     is not found on the page or in more than one section of it.
     """
-    ends = _section_ends(paragraphs)
+    ends = [len(paragraphs)] * len(paragraphs)  # for each paragraph, where the next heading stands
+    for place in range(len(paragraphs) - 1, 0, -1):
+        ends[place - 1] = place if paragraphs[place].kind == "heading" else ends[place]
     marked: defaultdict[tuple[int, str], set[int]] = defaultdict(set)  # where their sections end
     moved: defaultdict[int, list[Paragraph]] = defaultdict(list)
     stays: list[tuple[int, Paragraph]] = []
@@ -27,13 +29,15 @@ def settle_footnotes(paragraphs: Sequence[Paragraph], small: float) -> list[Para
         paragraph = paragraphs[place]
         if paragraph.kind != "footnote":
             for line in paragraph.lines:
-                for mark in _MARK.findall(line.text):
-                    marked[line.page, mark].add(ends[place])
+                for words in _MARK.findall(line.text):
+                    marked[line.page, words].add(ends[place])
             stays.append((place, paragraph))
             place += 1
             continue
         after = _end_of_note(paragraphs, place, small)
-        found = marked[paragraph.lines[0].page, _mark_of(paragraph)]
+        first = paragraph.lines[0]
+        mark = _OWN_MARK.match(first.text)
+        found = marked[first.page, mark[1] if mark else ""]
         target = next(iter(found)) if len(found) == 1 else place
         note = paragraphs[place:after]
         if target < place:
@@ -42,21 +46,6 @@ def settle_footnotes(paragraphs: Sequence[Paragraph], small: float) -> list[Para
             stays += enumerate(note, place)
         place = after
     return [p for place, stay in stays for p in (*moved[place], stay)]
-
-
-def _section_ends(paragraphs: Sequence[Paragraph]) -> list[int]:
-    """Return for each paragraph where the next heading stands."""
-    ends: list[int] = []
-    following = len(paragraphs)
-    for place in range(len(paragraphs) - 1, -1, -1):
-        ends.append(following)
-        following = place if paragraphs[place].kind == "heading" else following
-    return ends[::-1]
-
-
-def _mark_of(footnote: Paragraph) -> str:
-    mark = _OWN_MARK.match(footnote.lines[0].text)
-    return mark[1] if mark else ""
 
 
 def _end_of_note(paragraphs: Sequence[Paragraph], place: int, small: float) -> int:

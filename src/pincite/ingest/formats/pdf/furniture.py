@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from pincite.ingest.formats.pdf.lines import Line
+from pincite.ingest.formats.pdf_tables.geometry import grouped
 
 _MARGIN = 0.13  # share of the page at its top and bottom where furniture stands
 _FEWEST_PAGES = 3
@@ -27,16 +28,19 @@ def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         for line in lines:
             if _in_margin(line):
                 at[_skeleton(line.text)].append((_height(line), number))
-    repeated = {key: _levels(places) for key, places in at.items() if len(places) > 2}
+    repeated: dict[str, list[float]] = {}  # the heights at which enough pages have the line
+    for key, places in at.items():
+        runs = grouped(sorted(places), lambda run, place: place[0] - run[-1][0] <= _HEIGHT)
+        often = [run for run in runs if len({number for _, number in run}) >= _FEWEST_PAGES]
+        repeated[key] = [run[len(run) // 2][0] for run in often]
     usual = _usual(repeated, at, len(pages))
     kept = []
     for lines in pages:
         upright = [line.box for line in lines if not line.turned]
         top = min((box[1] for box in upright), default=0.0)
         bottom = max((box[3] for box in upright), default=1.0)
-        kept.append(
-            [line for line in lines if not _is_furniture(line, (top, bottom), repeated, usual)]
-        )
+        ends = (top, bottom)
+        kept.append([line for line in lines if not _is_furniture(line, ends, repeated, usual)])
     # Pages of nothing but repeated lines are forms or tests, and their lines are the text.
     return kept if any(kept) else [list(lines) for lines in pages]
 
@@ -59,28 +63,16 @@ def _skeleton(text: str) -> str:
     return _ROMAN.sub("#", text) if len(text) < 8 else text
 
 
-def _levels(places: Sequence[tuple[float, int]]) -> list[float]:
-    """Return the heights at which enough different pages have the line."""
-    levels: list[float] = []
-    run: list[tuple[float, int]] = []
-    for place in [*sorted(places), (9.0, -1)]:
-        if run and place[0] - run[-1][0] > _HEIGHT:
-            if len({number for _, number in run}) >= _FEWEST_PAGES:
-                levels.append(run[len(run) // 2][0])
-            run = []
-        run.append(place)
-    return levels
-
-
 def _usual(
     repeated: dict[str, list[float]], at: dict[str, list[tuple[float, int]]], pages: int
 ) -> list[float]:
     """Return the heights at which a good share of all pages has furniture."""
-    counts: Counter[int] = Counter()
-    for key, levels in repeated.items():
-        for height, _ in at[key]:
-            if _near(height, levels):
-                counts[round(height / _HEIGHT)] += 1
+    counts = Counter(
+        round(height / _HEIGHT)
+        for key, levels in repeated.items()
+        for height, _ in at[key]
+        if _near(height, levels)
+    )
     least = max(_FEWEST_PAGES, _USUAL * pages)
     return [bucket * _HEIGHT for bucket, count in counts.items() if count >= least]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pypdfium2 as pdfium
 
 from pincite.ingest.formats.pdf.characters import Characters, Frame, Unseen
-from pincite.ingest.formats.pdf.covered import Cover, survey, suspects, without_effect
+from pincite.ingest.formats.pdf.covered import survey, suspects, without_effect
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.parsed import Finding
 
@@ -35,18 +35,15 @@ def visible_words(
     is_scan = False
     letters = sum(len(word.text) for word in read.words)
     if letters < _FEW_CHARACTERS or any(e.why in ("invisible", "covered") for e in unseen):
-        is_scan = _picture_share(covers, frame) >= _PICTURE
-    if is_scan:
-        unseen = _without_layer(unseen, len(read.words))
+        boxes = (cover.box for cover in covers if cover.is_picture)
+        largest = max(((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in boxes), default=0.0)
+        is_scan = largest / (frame.width * frame.height) >= _PICTURE
+    if is_scan:  # what OCR wrote is not hidden: it writes most words of a page
+        below = sum(entry.why == "covered" for entry in unseen)
+        layer = ("invisible", "covered") if 2 * below > len(read.words) else ("invisible",)
+        unseen = [entry for entry in unseen if entry.why not in layer]
     unseen.sort(key=lambda entry: entry.position)
     return _shown(read, unseen), unseen, is_scan
-
-
-def _without_layer(unseen: Sequence[Unseen], words: int) -> list[Unseen]:
-    """Return the hidden words of a scan that OCR did not write: it writes most words of a page."""
-    below = sum(entry.why == "covered" for entry in unseen)
-    layer = ("invisible", "covered") if 2 * below > words else ("invisible",)
-    return [entry for entry in unseen if entry.why not in layer]
 
 
 def _shown(read: Characters, hidden: Sequence[Unseen]) -> list[Word]:
@@ -61,13 +58,6 @@ def _shown(read: Characters, hidden: Sequence[Unseen]) -> list[Word]:
         done = entry.position
     merged += read.words[done:]
     return [word for word in merged if id(word) not in gone] if gone else merged
-
-
-def _picture_share(covers: Sequence[Cover], frame: Frame) -> float:
-    """Return the share of the page that its largest picture covers."""
-    boxes = [cover.box for cover in covers if cover.is_picture]
-    largest = max(((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in boxes), default=0.0)
-    return largest / (frame.width * frame.height)
 
 
 def hidden_finding(unseen: Sequence[Unseen], page: int) -> Finding | None:

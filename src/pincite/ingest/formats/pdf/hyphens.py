@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from pincite.ingest.formats.pdf.lines import Line
 
 _WORD = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*")
 _HEAD = re.compile(r"(?P<whole>(?:[^\W\d_]+-)*(?P<head>[^\W\d_]+))[-‐\u00ad]$")
-_TAIL = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*")
 _ADDRESS = re.compile(r"(?:https?:/|www\.|ftp:/)\S*[/_.=&?%-]$")
 # Between these no space was broken: "2018–" / "23", "words—" / "words", "and/" / "or".
 _DASH = re.compile(r"\S[–—@]$|\d-$|\S[%/]-$|/$")
@@ -21,7 +20,13 @@ class Joiner:
     """Joins lines with the words of the whole document at hand."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        self._words = set(_vocabulary(lines))
+        self._words: set[str] = set()  # those that stand whole within a line
+        is_broken = False
+        for line in lines:
+            words = _WORD.findall(line.text.casefold())
+            first = 1 if is_broken else 0
+            is_broken = line.text.endswith(HYPHENS)
+            self._words.update(words[first : len(words) - is_broken])
 
     def join(self, before: str, after: str) -> tuple[int, str]:
         """Return how many characters to drop from the first line, and what to put between.
@@ -31,7 +36,7 @@ class Joiner:
         """
         before = before[-_LOOKED_AT:]
         head = _HEAD.search(before) if before.endswith(HYPHENS) else None
-        tail = _TAIL.match(after[:_LOOKED_AT])
+        tail = _WORD.match(after[:_LOOKED_AT])
         if head and tail and tail.group()[0].islower():
             return self._hyphen(before, head, tail.group())
         if before.endswith("\u00ad"):
@@ -48,13 +53,3 @@ class Joiner:
             len(right) > 2 and head["head"].casefold() in self._words and right in self._words
         )
         return (0, "") if is_compound else (1, "")
-
-
-def _vocabulary(lines: Iterable[Line]) -> Iterator[str]:
-    """Yield the words that stand whole within a line."""
-    is_broken = False
-    for line in lines:
-        words = _WORD.findall(line.text.casefold())
-        first = 1 if is_broken else 0
-        is_broken = line.text.endswith(HYPHENS)
-        yield from words[first : len(words) - is_broken]

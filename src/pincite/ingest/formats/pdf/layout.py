@@ -8,6 +8,7 @@ way, so two gutters make three columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from statistics import median
 
 from pincite.ingest.formats.pdf.lines import Line, Piece, line_of, pieces_of, rows_of, table_piece
@@ -19,43 +20,28 @@ _FEWEST_ROWS = 4
 _FEWEST_CHARACTERS = 14  # in a line of a column; cells of a table are shorter
 _SLACK = 1.5  # points by which a line may reach into the gutter
 
+Band = tuple[list[Piece], list[Piece], list[Piece]]  # left, right, and what spans below them
+Box = tuple[float, float, float, float]
+
 
 def page_lines(
-    words: Sequence[Word],
-    tables: Sequence[FoundTable],
-    *,
-    page: int,
-    width: float,
-    height: float,
+    words: Sequence[Word], tables: Sequence[FoundTable], *, page: int, width: float, height: float
 ) -> list[Line]:
     """Return the lines of a page in reading order; text that runs sideways comes last."""
     lines: list[Line] = []
-    angles = sorted({word.angle for word in words} | {0})
-    for angle in angles:
+    for angle in sorted({word.angle for word in words} | {0}):
         turned = [_upright(word, width, height) for word in words if word.angle == angle]
         pieces = pieces_of(turned) + ([] if angle else [table_piece(table) for table in tables])
         if not pieces:
             continue
         for column, rows in enumerate(_columns(pieces, 0)):
-            lines.extend(_column_lines(rows, page, column, angle, (width, height)))
-    return lines
-
-
-def _column_lines(
-    rows: Sequence[Sequence[Piece]],
-    page: int,
-    column: int,
-    angle: int,
-    size: tuple[float, float],
-) -> list[Line]:
-    lines = [line_of(row, page) for row in rows]
-    if not lines:
-        return []
-    left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
-    for line in lines:
-        line.left, line.right, line.column = left, right, column
-        line.turned = angle != 0
-        line.box = _seen_box(line.box, angle, size)
+            found = [line_of(row, page) for row in rows]
+            left, right = min(line.x0 for line in found), max(line.x1 for line in found)
+            for line in found:
+                line.left, line.right, line.column = left, right, column
+                line.turned = angle != 0
+                line.box = _seen_box(line.box, angle, (width, height))
+            lines += found
     return lines
 
 
@@ -73,9 +59,7 @@ def _upright(word: Word, width: float, height: float) -> Word:
     return word._replace(x0=x0, y0=y0, x1=x1, y1=y1, base=y1 - 0.22 * word.size)
 
 
-def _seen_box(
-    box: tuple[float, float, float, float], angle: int, size: tuple[float, float]
-) -> tuple[float, float, float, float]:
+def _seen_box(box: Box, angle: int, size: tuple[float, float]) -> Box:
     """Return the box in shares of the page as it is seen."""
     x0, y0, x1, y1 = box
     width, height = size
@@ -100,9 +84,7 @@ def _columns(pieces: Sequence[Piece], depth: int) -> list[list[list[Piece]]]:
     return [rows_of(pieces)]
 
 
-def _cut(
-    bands: Sequence[tuple[list[Piece], list[Piece], list[Piece]]], depth: int
-) -> list[list[list[Piece]]]:
+def _cut(bands: Sequence[Band], depth: int) -> list[list[list[Piece]]]:
     columns: list[list[list[Piece]]] = []
     alone: list[Piece] = []  # what spans the gutter, and bands with words on one side only
     for left, right, spanning in bands:
@@ -128,11 +110,7 @@ def _gutters(pieces: Sequence[Piece]) -> list[float]:
         height = piece.y1 - piece.y0
         steps[int((piece.x0 - start) / _BIN)] += height
         steps[int((piece.x1 - start) / _BIN) + 1] -= height
-    covered: list[float] = []
-    level = 0.0
-    for step in steps[:-1]:
-        level += step
-        covered.append(level)
+    covered = list(accumulate(steps[:-1]))
     return [start + _BIN * (place + 0.5) for place in _valleys(covered)]
 
 
@@ -157,20 +135,17 @@ def _valleys(covered: Sequence[float]) -> list[float]:
     return [middle for _, middle in sorted(found)[:3]]
 
 
-def _bands(
-    pieces: Sequence[Piece], gutter: float
-) -> list[tuple[list[Piece], list[Piece], list[Piece]]]:
-    """Return stretches from top to bottom: what is left and right, and what spans below them."""
-    bands: list[tuple[list[Piece], list[Piece], list[Piece]]] = [([], [], [])]
+def _bands(pieces: Sequence[Piece], gutter: float) -> list[Band]:
+    """Return stretches from top to bottom."""
+    bands: list[Band] = [([], [], [])]
     across = [p for p in pieces if p.x0 < gutter - _SLACK and p.x1 > gutter + _SLACK]
     rows = {round(p.base) for p in across if not p.table}
     spans = {id(p) for p in across}
     for piece in sorted(pieces, key=lambda p: p.y1 if p.table else p.base):
         left, right, spanning = bands[-1]
         # What stands beside a spanning piece is of the same line: "2.1" before a title.
-        if id(piece) in spans or not rows.isdisjoint(
-            range(round(piece.base) - 1, round(piece.base) + 2)
-        ):
+        base = round(piece.base)
+        if id(piece) in spans or not rows.isdisjoint((base - 1, base, base + 1)):
             spanning.append(piece)
             continue
         if spanning:
@@ -189,10 +164,8 @@ def _is_columnar(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
     if not (_has_lines(left) and _has_lines(right)):
         return False
     filled = _is_filled(left) + _is_filled(right)
-    return filled == 2 or (filled == 1 and _is_unaligned(left, right))
-
-
-def _is_unaligned(left: Sequence[Piece], right: Sequence[Piece]) -> bool:
+    if filled != 1:
+        return filled == 2
     fewer, more = sorted(({round(p.base) for p in side} for side in (left, right)), key=len)
     aligned = sum(not more.isdisjoint((base - 1, base, base + 1)) for base in fewer)
     return len(fewer) >= 0.4 * len(more) and aligned <= 0.6 * len(fewer)

@@ -79,9 +79,9 @@ def pieces_of(words: Sequence[Word]) -> list[Piece]:
     for word in words:
         if pieces and _follows(pieces[-1], word):
             pieces[-1].add(word)
-            continue
-        piece = Piece(word.x0, word.y0, word.x1, word.y1, word.base, word.size, [word])
-        pieces.append(piece)
+        else:
+            box = word.x0, word.y0, word.x1, word.y1
+            pieces.append(Piece(*box, word.base, word.size, [word]))
     return pieces
 
 
@@ -149,18 +149,12 @@ def split_lead(line: Line, length: int) -> tuple[Line, Line]:
 
     The beginning of a paragraph is set as its heading in many manuals.
     """
-    _, y0, x1, y1 = line.box
+    x0, y0, x1, y1 = line.box
     end = line.x0 + (line.lead_x - line.x0) * length / line.lead
     share = (end - line.x0) / max(line.x1 - line.x0, 0.1)
-    cut = round(line.box[0] + share * (x1 - line.box[0]), 4)
-    head = replace(
-        line,
-        text=line.text[:length].rstrip(),
-        x1=end,
-        box=(line.box[0], y0, cut, y1),
-        bold=True,
-        lead=0,
-    )
+    cut = round(x0 + share * (x1 - x0), 4)
+    text, box = line.text[:length].rstrip(), (x0, y0, cut, y1)
+    head = replace(line, text=text, x1=end, box=box, bold=True, lead=0)
     rest = replace(line, text=line.text[length:].lstrip(), x0=end, box=(cut, y0, x1, y1), lead=0)
     return head, rest
 
@@ -202,18 +196,18 @@ def _is_mark(words: Sequence[Word]) -> bool:
     )
 
 
-def _is_note(word: Word, before: Word, size: float) -> bool:
-    """Return whether a word is the mark of a footnote behind another word."""
-    is_small = word.size < 0.8 * size and before.size > 0.9 * size
-    return is_small and word.text.isdigit() and word.base < before.base - 0.15 * size
-
-
 def _text(words: Sequence[Word], size: float, *, mono: bool) -> str:
     parts: list[str] = []
     before: Word | None = None
     for word in words:
         text = word.text
-        is_note = before is not None and _is_note(word, before, size)
+        is_note = (  # the mark of a footnote behind another word
+            before is not None
+            and word.size < 0.8 * size
+            and before.size > 0.9 * size
+            and word.text.isdigit()
+            and word.base < before.base - 0.15 * size
+        )
         if before is None and _is_mark(words):
             text = f"^{text}^ " if words[1].glued else f"^{text}^"
         elif before is not None and (is_note or word.raised > 0):

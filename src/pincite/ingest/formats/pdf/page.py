@@ -28,6 +28,10 @@ class Word(NamedTuple):
     raised: int = 0  # 1: a superscript such as a footnote mark, -1: a subscript
     glued: bool = False  # no space between it and the word before ("1" in "mark¹")
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        return (self.x0 + self.x1) / 2, (self.y0 + self.y1) / 2
+
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
@@ -40,3 +44,11 @@ class FoundTable:
     rows: Sequence[Sequence[str]]
     header_rows: int = 1
     columns: Sequence[tuple[float, float]] = ()  # left and right; none where they do not matter
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        return self.x0, self.y0, self.x1, self.y1
+
+    def holds(self, x: float, y: float) -> bool:
+        """Return whether a point lies in the table."""
+        return self.x0 <= x <= self.x1 and self.y0 <= y <= self.y1

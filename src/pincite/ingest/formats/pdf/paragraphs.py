@@ -97,14 +97,22 @@ class Paragraphs:
     def _add(self, line: Line, after: Line | None, *, is_contents: bool) -> None:
         kind = self._kind(line, is_contents=is_contents)
         open_one = self.found[-1] if self.found else None
-        if open_one and _same_column(open_one.lines[-1], line):
+        last = open_one.lines[-1] if open_one else line
+        is_same_column = (last.page, last.column, last.turned) == (
+            line.page,
+            line.column,
+            line.turned,
+        )
+        if open_one and is_same_column:
             if kind == "code" and open_one.kind == "text" and self._is_inline(open_one, line):
                 kind = "text"
             goes_on = kind == open_one.kind and self._goes_on(open_one, line, after)
             if open_one.kind == "footnote" and kind == "text" and line.size < self.small:
                 goes_on, kind = self._goes_on(open_one, line, after), "footnote"
         else:
-            open_one = self._unfinished()
+            # Footnotes come behind the last paragraph of their column.
+            running = (p for p in reversed(self.found[-30:]) if p.kind != "footnote")
+            open_one = next(running, None)
             goes_on = open_one is not None and self._crosses(open_one, kind, line)
         if goes_on and open_one:
             open_one.lines.append(line)
@@ -135,13 +143,6 @@ class Paragraphs:
         is_level = abs(line.x0 - last.x0) < 0.5 * line.size
         is_full = last.right - last.x1 < 0.05 * (last.right - last.left)
         return is_level and is_full and not _ENDED.search(last.text[-20:])
-
-    def _unfinished(self) -> Paragraph | None:
-        """Return the last paragraph before the footnotes, which come behind it."""
-        for paragraph in reversed(self.found[-30:]):
-            if paragraph.kind != "footnote":
-                return paragraph
-        return None
 
     def _crosses(self, before: Paragraph, kind: ParagraphKind, line: Line) -> bool:
         """Return whether a paragraph goes on in the next column or on the next page."""
@@ -192,19 +193,19 @@ class Paragraphs:
         if is_short or (line.marked and line.size < self.small):
             return True
         is_first = len(paragraph.lines) == 1
-        if is_level:
-            return (
-                is_first
-                and _is_indented(line, after)
-                and _ENDED.search(last.text[-20:]) is not None
-            )
-        if _is_mid_sentence(last, line):
+        has_ended = _ENDED.search(last.text[-20:]) is not None
+        if is_level:  # indented above a line that is not
+            is_indented = line.x0 - line.left >= 0.8 * line.size
+            is_alone = after is not None and after.x0 < line.x0 - 0.8 * line.size
+            return is_first and is_indented and is_alone and has_ended
+        if line.text[:1].islower() and not has_ended:
             return False
         if indent < 0:  # back from an indented first line, or on to the next hanging entry
             return not is_first
         if not is_first:
             return True
-        return not (_hangs(last, line, after) or begins_item(last.text) or BULLET.match(last.text))
+        hangs = after is None or after.x0 > line.x0 - 0.4 * line.size or last.gap > 1.2
+        return not (hangs or begins_item(last.text) or BULLET.match(last.text))
 
     @staticmethod
     def _is_short(last: Line, line: Line) -> bool:
@@ -213,26 +214,6 @@ class Paragraphs:
         return left > line.first_width + 0.6 * last.size + 0.015 * (last.right - last.left)
 
 
-def _hangs(last: Line, line: Line, after: Line | None) -> bool:
-    """Return whether an indented line below a first line goes on with it."""
-    return after is None or after.x0 > line.x0 - 0.4 * line.size or last.gap > 1.2
-
-
-def _is_mid_sentence(last: Line, line: Line) -> bool:
-    return line.text[:1].islower() and not _ENDED.search(last.text[-20:])
-
-
-def _is_indented(line: Line, after: Line | None) -> bool:
-    """Return whether a line is indented and the next one is not: a paragraph begins."""
-    if after is None or line.x0 - line.left < 0.8 * line.size:
-        return False
-    return after.x0 < line.x0 - 0.8 * line.size
-
-
 def begins_item(text: str) -> bool:
     """Return whether a line begins with a label or a caption's number."""
     return bool(_ITEM.match(text) or _CAPTION.match(text))
-
-
-def _same_column(last: Line, line: Line) -> bool:
-    return last.page == line.page and last.column == line.column and last.turned == line.turned

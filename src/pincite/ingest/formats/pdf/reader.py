@@ -26,7 +26,7 @@ from pincite.ingest.formats.pdf.hyphens import Joiner
 from pincite.ingest.formats.pdf.layout import page_lines
 from pincite.ingest.formats.pdf.lines import Line
 from pincite.ingest.formats.pdf.ocr import is_available, recognised_words
-from pincite.ingest.formats.pdf.page import FoundTable, Word
+from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf.paragraphs import Paragraph, Paragraphs, measure, set_edges
 from pincite.ingest.formats.pdf.source import (
     Bookmark,
@@ -67,7 +67,9 @@ def read(data: bytes, name: str) -> Parsed:
     writer = Writer(Joiner(line for lines in pages.pages for line in lines))
     for paragraph in paragraphs:
         writer.add(paragraph)
-    title = " ".join(titled(name, title, _printed_title(paragraphs)).split())
+    early = [p for p in paragraphs[:12] if p.kind == "heading" and p.lines[0].page <= 2]
+    largest = max(early, key=lambda p: p.lines[0].size).text if early else ""
+    title = " ".join(titled(name, title, largest).split())
     return Parsed(
         writer.text,
         title[:TITLE_CHARS],
@@ -121,11 +123,7 @@ def _read_pages(document: pdfium.PdfDocument, bookmarks: Sequence[Bookmark]) -> 
 
 
 def _read_page(
-    page: pdfium.PdfPage,
-    frame: Frame,
-    number: int,
-    titles: Sequence[str],
-    findings: list[Finding],
+    page: pdfium.PdfPage, frame: Frame, number: int, titles: Sequence[str], findings: list[Finding]
 ) -> list[Line]:
     textpage = page.get_textpage()
     characters = words_of(textpage, frame)
@@ -136,37 +134,37 @@ def _read_page(
         findings.append(told)
     if finding := hidden_finding(unseen, number):
         findings.append(finding)
-    if characters.left_out:
-        message = (
-            f"page {number} has {characters.left_out:,} characters more than {MOST_CHARACTERS:,}"
-        )
+    if left_out := characters.left_out:
+        message = f"page {number} has {left_out:,} characters more than {MOST_CHARACTERS:,}"
         findings.append(Finding("skipped_content", message, number))
     named = named_words(words, titles)
     tables = find_tables(page, [word for word in words if word not in named] if named else words)
     if tables:
-        words = [word for word in words if word in named or not _is_in(word, tables)]
+        free = (w for w in words if w in named or not any(t.holds(*w.middle) for t in tables))
+        words = list(free)
     return page_lines(words, tables, page=number, width=frame.width, height=frame.height)
 
 
 def _of_picture(page: pdfium.PdfPage, number: int, words: list[Word]) -> tuple[list[Word], Finding]:
     """Return a scanned page's words by OCR where that is installed, and what to tell the user."""
-    if not is_available():
-        message = f"page {number} is a picture: its text cannot be read without OCR"
-        return words, Finding("scanned_page", message, number)
-    found = recognised_words(page)
-    message = f"page {number} is a picture: {len(found)} words were read by OCR, check them"
-    return found, Finding("scanned_page", message, number)
-
-
-def _is_in(word: Word, tables: Sequence[FoundTable]) -> bool:
-    x, y = (word.x0 + word.x1) / 2, (word.y0 + word.y1) / 2
-    return any(table.x0 <= x <= table.x1 and table.y0 <= y <= table.y1 for table in tables)
+    told = "its text cannot be read without OCR"
+    if is_available():
+        words = recognised_words(page)
+        told = f"{len(words)} words were read by OCR, check them"
+    return words, Finding("scanned_page", f"page {number} is a picture: {told}", number)
 
 
 def _paragraphs(read: _Read, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
     """Return the paragraphs of the document, headings among them."""
     pages = read.pages = without_furniture(read.pages)
-    mark_bookmarked(pages, _targets(bookmarks, read.frames))
+    targets: defaultdict[int, list[Target]] = defaultdict(list)
+    for bookmark in bookmarks:
+        frame = read.frames[bookmark.page]
+        y = None
+        if frame and bookmark.y is not None and frame.rotation == 0:
+            y = min(max(frame.place(0.0, bookmark.y)[1] / frame.height, 0.0), 1.0)
+        targets[bookmark.page].append(Target(bookmark.title, bookmark.level, y))
+    mark_bookmarked(pages, targets)
     usual = measure(pages)
     mark_continued(pages, usual.body)
     grouped = Paragraphs(usual)
@@ -177,22 +175,3 @@ def _paragraphs(read: _Read, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
         grouped.add_page(lines, contents)
     mark_typographic(grouped.found, usual, styles_of(pages))
     return settle_footnotes(grouped.found, grouped.small)
-
-
-def _targets(
-    bookmarks: Sequence[Bookmark], frames: Sequence[Frame | None]
-) -> dict[int, list[Target]]:
-    targets: defaultdict[int, list[Target]] = defaultdict(list)
-    for bookmark in bookmarks:
-        frame = frames[bookmark.page]
-        y = None
-        if frame and bookmark.y is not None and frame.rotation == 0:
-            y = min(max(frame.place(0.0, bookmark.y)[1] / frame.height, 0.0), 1.0)
-        targets[bookmark.page].append(Target(bookmark.title, bookmark.level, y))
-    return targets
-
-
-def _printed_title(paragraphs: Sequence[Paragraph]) -> str:
-    """Return the words in the largest type at the beginning of the document."""
-    early = [p for p in paragraphs[:12] if p.kind == "heading" and p.lines[0].page <= 2]
-    return max(early, key=lambda p: p.lines[0].size).text if early else ""

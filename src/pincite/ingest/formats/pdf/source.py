@@ -1,10 +1,9 @@
-"""The file itself: opening it or saying why not, its bookmarks, its title, its page labels."""
+"""The file itself: opening it or saying why not, its bookmarks, its title."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -20,6 +19,8 @@ _JUNK_TITLE = re.compile(
     r"|.*\.(?:docx?|dvi|tex|pdf|indd|fm|qxd|xlsx?)\b",
     re.IGNORECASE,
 )
+# Where the kinds of views tell how far up the page they begin.
+_HEIGHTS = {c.PDFDEST_VIEW_XYZ: 1, c.PDFDEST_VIEW_FITH: 0, c.PDFDEST_VIEW_FITBH: 0}
 # Findings tell the user what is wrong; the library's own warnings would say it twice.
 logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
 
@@ -60,16 +61,13 @@ def _refusal(name: str, error: pdfium.PdfiumError) -> SourceError:
             f"{name} is encrypted in a way that is not supported",
             hint="save it without encryption",
         )
-    return SourceError(
-        f"{name} is damaged or no PDF: {_reason(error)}",
-        hint="open it in a viewer and save it again, or repair it: qpdf broken.pdf mended.pdf",
-    )
-
-
-def _reason(error: Exception) -> str:
     words = re.search(r"PDFium: ([^)]+)", str(error))
     reason = words.group(1).strip(" .").lower() if words else str(error)
-    return "it has no pages" if reason == "success" else reason
+    reason = "it has no pages" if reason == "success" else reason
+    return SourceError(
+        f"{name} is damaged or no PDF: {reason}",
+        hint="open it in a viewer and save it again, or repair it: qpdf broken.pdf mended.pdf",
+    )
 
 
 def load_page(document: pdfium.PdfDocument, index: int) -> pdfium.PdfPage:
@@ -84,33 +82,20 @@ def load_page(document: pdfium.PdfDocument, index: int) -> pdfium.PdfPage:
 
 def bookmarks_of(document: pdfium.PdfDocument) -> list[Bookmark]:
     """Return the bookmarks that lead to a page, in order."""
-    return list(islice(_bookmarks(document), _MOST_BOOKMARKS))
-
-
-def _bookmarks(document: pdfium.PdfDocument) -> Iterator[Bookmark]:
+    found: list[Bookmark] = []
     for entry in islice(document.get_toc(), 2 * _MOST_BOOKMARKS):
         target = entry.get_dest()
         page = target.get_index() if target else None
         title = " ".join(entry.get_title().split())
-        if title and page is not None and 0 <= page < len(document):
-            yield Bookmark(title, entry.level + 1, page, _height(target))
-
-
-def _height(target: pdfium.PdfDest) -> float | None:
-    mode, view = target.get_view()
-    if mode == c.PDFDEST_VIEW_XYZ and len(view) > 1 and view[1]:
-        return float(view[1])
-    if mode in (c.PDFDEST_VIEW_FITH, c.PDFDEST_VIEW_FITBH) and view and view[0]:
-        return float(view[0])
-    return None
-
-
-def page_labels(document: pdfium.PdfDocument) -> list[str]:
-    """Return what is printed on the pages as their numbers ("xii", "A-3"), as the file tells.
-
-    A page without a label is called by its number in the file.
-    """
-    return [document.get_page_label(n) or str(n + 1) for n in range(len(document))]
+        if not title or page is None or not 0 <= page < len(document):
+            continue
+        mode, view = target.get_view()
+        place = _HEIGHTS.get(mode, len(view))
+        y = float(view[place]) if place < len(view) and view[place] else None
+        found.append(Bookmark(title, entry.level + 1, page, y))
+        if len(found) == _MOST_BOOKMARKS:
+            break
+    return found
 
 
 def stated_title(document: pdfium.PdfDocument) -> str:

@@ -36,9 +36,9 @@ def address_of(handle: object) -> int:
 class Face(NamedTuple):
     """What a font's name and flags tell."""
 
-    bold: bool
-    italic: bool
-    mono: bool
+    bold: bool = False
+    italic: bool = False
+    mono: bool = False
 
 
 class Style(NamedTuple):
@@ -76,13 +76,20 @@ class Styles:
         scale = math.hypot(matrix.c, matrix.d)
         size = abs(c.FPDFText_GetFontSize(self._textpage, index)) * scale
         if size < 2 * _SMALLEST:
-            size = max(size, self._drawn_height(index))
+            # Fonts made of drawings lie about their size: how large is a character drawn?
+            left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+            c.FPDFText_GetCharBox(self._textpage, index, left, right, bottom, top)
+            size = max(size, abs(top.value - bottom.value), abs(right.value - left.value))
         turned = math.degrees(math.atan2(matrix.b, matrix.a))
         angle = round((self._rotation - turned) / 90) * 90 % 360
         drop = self._drop(index, angle)
         if not found:
-            return Style(size, Face(False, False, False), angle, "", drop)
-        return Style(size, self._face(found), angle, self._hidden(found, index, size), drop)
+            return Style(size, Face(), angle, "", drop)
+        face = Face()
+        if font := c.FPDFTextObj_GetFont(found):
+            key = address_of(font)
+            face = self._faces[key] = self._faces.get(key) or _face_of(font)
+        return Style(size, face, angle, self._hidden(found, index, size), drop)
 
     def _drop(self, index: int, angle: int) -> float:
         """Return how far the box reaches below the baseline; boxes are cheap to ask for later."""
@@ -91,28 +98,9 @@ class Styles:
         c.FPDFText_GetCharOrigin(self._textpage, index, x, y)
         if angle:
             return 0.0
-        by_rotation = (
-            y.value - box.bottom,
-            box.right - x.value,
-            box.top - y.value,
-            x.value - box.left,
-        )
+        upright, inverted = y.value - box.bottom, box.top - y.value
+        by_rotation = (upright, box.right - x.value, inverted, x.value - box.left)
         return float(by_rotation[self._rotation // 90])
-
-    def _drawn_height(self, index: int) -> float:
-        """Return how high a character is drawn: fonts made of drawings lie about their size."""
-        left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-        c.FPDFText_GetCharBox(self._textpage, index, left, right, bottom, top)
-        return max(abs(top.value - bottom.value), abs(right.value - left.value))
-
-    def _face(self, found: object) -> Face:
-        font = c.FPDFTextObj_GetFont(found)
-        if not font:
-            return Face(False, False, False)
-        key = address_of(font)
-        if key not in self._faces:
-            self._faces[key] = _face_of(font)
-        return self._faces[key]
 
     def _hidden(self, found: object, index: int, size: float) -> Hidden:
         mode = c.FPDFTextObj_GetTextRenderMode(found)

@@ -32,10 +32,15 @@ def mark_typographic(
     candidates = [p for p in paragraphs if p.kind == "text" and is_heading(p, usual)]
     if known:
         candidates = _credible(paragraphs, candidates, usual, known)
-    ranks = _levels({style_of(p) for p in candidates}, known)
+    styles = {style_of(p) for p in candidates}
+    levels: dict[Style, int] = {}  # the larger the higher, bold above plain
+    deepest = 0
+    for style in sorted(styles | set(known), reverse=True):
+        deepest = max(deepest, known[style]) if style in known else deepest + 1
+        levels[style] = known.get(style, min(deepest, 6))
     for paragraph in candidates:
         paragraph.kind = "heading"
-        paragraph.level = ranks[style_of(paragraph)]
+        paragraph.level = levels[style_of(paragraph)]
 
 
 def _credible(
@@ -61,20 +66,6 @@ def style_of(paragraph: Paragraph) -> Style:
     return paragraph.lines[0].size, paragraph.lines[0].bold
 
 
-def _levels(styles: set[Style], known: dict[Style, int]) -> dict[Style, int]:
-    """Return a level for each style: the larger the higher, bold above plain."""
-    levels: dict[Style, int] = {}
-    deepest = 0
-    for style in sorted(styles | set(known), reverse=True):
-        if style in known:
-            levels[style] = known[style]
-            deepest = max(deepest, known[style])
-        else:
-            deepest = deepest + 1 if style in styles else deepest
-            levels[style] = min(deepest, 6)
-    return levels
-
-
 def is_heading(paragraph: Paragraph, usual: Measure) -> bool:
     """Return whether a paragraph looks like a heading of a document whose body is as usual."""
     lines, text = paragraph.lines, paragraph.text
@@ -94,8 +85,6 @@ def is_heading(paragraph: Paragraph, usual: Measure) -> bool:
         return False
     is_bold = all(line.bold for line in lines)
     is_capital = text.isupper() and len(_LETTERS.findall(text)) >= 4
-    return (is_bold and _is_title(text)) or (is_capital and len(lines) <= 2 and len(text) < 100)
-
-
-def _is_title(text: str) -> bool:
-    return len(text) <= 120 and (text[:1].isupper() or text[:1].isdigit() or text[:1] in '§(“‘"')
+    first = text[:1]
+    is_title = len(text) <= 120 and (first.isupper() or first.isdigit() or first in '§(“‘"')
+    return (is_bold and is_title) or (is_capital and len(lines) <= 2 and len(text) < 100)

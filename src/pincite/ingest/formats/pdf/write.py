@@ -55,22 +55,22 @@ class Writer:
         elif paragraph.kind == "code":
             self._code(lines)
         elif paragraph.kind == "contents":
-            self._contents(lines)
+            # Their numbers are labels of other places, so nobody must look for items in them.
+            start = self._begin("code")
+            for place, line in enumerate(lines):
+                self._put("\n" if place else "")
+                self._put_line(line, without_leader(line.text))
+            self._end("code", start)
         elif paragraph.kind == "heading":
             level = min(paragraph.level, 6)
             lines[-1].text = _FOOTNOTE_MARK.sub("", lines[-1].text)
             self._running("heading", "#" * level + " ", lines, level=level)
-        else:
-            self._words(lines)
-
-    def _words(self, lines: Sequence[Line]) -> None:
-        text = lines[0].text
-        if bullet := BULLET.match(text):
+        elif bullet := BULLET.match(lines[0].text):
             self._running("list", "- ", lines, skip=bullet.end())
-        elif _NUMBERED.match(text):
+        elif _NUMBERED.match(lines[0].text):
             self._running("list", "", lines)
         else:
-            self._running("paragraph", "\\" if _MARKUP.match(text) else "", lines)
+            self._running("paragraph", "\\" if _MARKUP.match(lines[0].text) else "", lines)
 
     def _running(
         self, kind: BlockKind, lead: str, lines: Sequence[Line], *, skip: int = 0, level: int = 0
@@ -98,21 +98,13 @@ class Writer:
         self._put("```")
         self._end("code", start)
 
-    def _contents(self, lines: Sequence[Line]) -> None:
-        # Their numbers are labels of other places, so nobody must look for items in them.
-        start = self._begin("code")
-        for place, line in enumerate(lines):
-            self._put("\n" if place else "")
-            self._put_line(line, without_leader(line.text))
-        self._end("code", start)
-
     def _table(self, lines: Sequence[Line]) -> None:
         """Write a table, which may go on over pages: each of them has a box for its rows."""
         tables = [(line, line.table) for line in lines if line.table]
         first = tables[0][1]
-        head = [list(row) for row in first.rows[: first.header_rows]]
+        head = list(map(list, first.rows[: first.header_rows]))
         bodies = [
-            [list(row) for row in table.rows[line.repeated if line.continues else len(head) :]]
+            list(map(list, table.rows[line.repeated if line.continues else len(head) :]))
             for line, table in tables
         ]
         texts = pipe_table(TableText(head, [row for rows in bodies for row in rows])).split("\n")

@@ -33,7 +33,11 @@ def assemble(
     count = head_length(lines, rules)
     heads = head_cells(lines[:count], columns, rules)
     levels = max((head.level for head in heads), default=-1) + 1
-    cells = [_head_cell(head, levels) for head in heads]
+    cells = []
+    for head in heads:  # each reaches down to the next head, or to the body
+        lower = min((below.level for below in head.below), default=levels)
+        size = max(1, lower - head.level), len(head.columns)
+        cells.append(Cell(head.level, head.columns[0], cell_text(head.words), *size))
     for number, row in enumerate(body_rows(lines[count:], rules), levels):
         cells.extend(Cell(number, c, cell_text(words), 1, n) for c, (n, words) in row.items())
     return cells, levels
@@ -77,9 +81,11 @@ def head_cells(
     """Cells of the head: parts stacked over the same columns are one cell."""
     heads: list[Head] = []
     for number, placed in enumerate(lines):
-        spans = _widened(placed, columns, rules)
-        spans = centred(spans, lines[number + 1 :], columns)
-        for segment, span in spans:
+        spans = []
+        for segment, hits in placed.parts:
+            ruled = _ruled_span(segment, placed, columns, rules)
+            spans.append((segment, ruled if ruled and set(hits) <= set(ruled) else hits))
+        for segment, span in centred(spans, lines[number + 1 :], columns):
             above = [head for head in heads if set(head.columns) & set(span)]
             last = max(above, key=lambda head: head.level, default=None)
             if last and _goes_on(last, span, placed, rules):
@@ -101,17 +107,6 @@ def _goes_on(last: Head, span: list[int], placed: Placed, rules: Sequence[Rule])
         last.bottom < rule.at < placed.line.middle and overlap(rule.start, rule.end, x0, x1) > 0
         for rule in rules
     )
-
-
-def _widened(
-    placed: Placed, columns: Sequence[Interval], rules: Sequence[Rule]
-) -> list[tuple[Segment, list[int]]]:
-    """A head line's parts with the columns they stand over, shown by the rule under each."""
-    found = []
-    for segment, hits in placed.parts:
-        ruled = _ruled_span(segment, placed, columns, rules)
-        found.append((segment, ruled if ruled and set(hits) <= set(ruled) else hits))
-    return found
 
 
 def _ruled_span(
@@ -136,15 +131,3 @@ def _ruled_span(
         for number, (start, end) in enumerate(columns)
         if overlap(start, end, rule.start, rule.end) > 0.5 * min(end - start, rule.end - rule.start)
     ]
-
-
-def _head_cell(head: Head, levels: int) -> Cell:
-    """A head's cell; it reaches down to the next head, or to the body."""
-    lower = min((below.level for below in head.below), default=levels)
-    return Cell(
-        head.level,
-        head.columns[0],
-        cell_text(head.words),
-        max(1, lower - head.level),
-        len(head.columns),
-    )

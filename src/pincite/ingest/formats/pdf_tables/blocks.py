@@ -34,10 +34,9 @@ def candidate_blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> list[list[
                 current, loose = [], []
     if current:
         blocks.append(current)
-    joined = [
-        _without_caption(_without_running_lines(block, lines)) for block in _rejoined(blocks, lines)
-    ]
-    return [_with_head(block, lines, rules) for block in joined if block]
+    joined = (_without_running_lines(block, lines) for block in _rejoined(blocks, lines))
+    bare = map(_without_caption, joined)
+    return [_with_head(block, lines, rules) for block in bare if block]
 
 
 def _without_running_lines(block: list[Line], lines: Sequence[Line]) -> list[Line]:

@@ -20,7 +20,14 @@ def has_scale(words: Iterable[Word], rules: Sequence[Rule]) -> bool:
     figures = [word for word in words if is_number(word.text)]
     if len(figures) < MIN_FIGURES:
         return False
-    on_scale = sum(any(_ends_at(rule, word) for rule in rules) for word in figures)
+    on_scale = sum(
+        any(
+            abs(rule.at - word.middle[1]) < 0.2 * word.size
+            and -BESIDE < overlap(rule.start, rule.end, word.x0, word.x1) < 2.0
+            for rule in rules
+        )
+        for word in figures
+    )
     return on_scale > MAX_SHARE * len(figures)
 
 
@@ -32,9 +39,3 @@ def has_drawing(box: Box, slanted: Sequence[tuple[float, float]]) -> bool:
         return False
     width = max(x for x, _ in inside) - min(x for x, _ in inside)
     return width > MIN_REACH * (x1 - x0)
-
-
-def _ends_at(rule: Rule, word: Word) -> bool:
-    if abs(rule.at - (word.y0 + word.y1) / 2) >= 0.2 * word.size:
-        return False
-    return -BESIDE < overlap(rule.start, rule.end, word.x0, word.x1) < 2.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
-from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.geometry import overlap
 from pincite.ingest.formats.pdf_tables.textlines import Line, Segment, is_number
 
@@ -14,7 +14,7 @@ Interval = tuple[float, float]
 
 STEP = 0.5  # resolution of the projection, points
 MIN_GAP = 0.3  # of the font size: narrower white is chance
-FLUSH = 2.0  # points
+FLUSH = 2.0  # points from a column's edge or middle
 WIDE_SPACE = 0.5  # of the font size
 MIN_CROWDED = 0.3  # of a column's lines: with two segments in it, the column is two
 BRIDGES = 12  # one line in so many may cross a gap: a heading or a long label
@@ -31,15 +31,12 @@ def find_columns(lines: Sequence[Line]) -> list[Interval]:
     size = sorted(line.size for line in data)[len(data) // 2]
     found: list[Interval] = []
     for column in _project([line.segments for line in data], size):
-        inside = [[s for s in line.segments if _is_in(s, column)] for line in data]
+        left, right = column
+        inside = [[s for s in line.segments if left <= s.centre <= right] for line in data]
         crowded = [segments for segments in inside if len(segments) > 1]
         is_double = len(crowded) >= max(3, MIN_CROWDED * sum(map(bool, inside)))
         found.extend(_project(crowded, size) if is_double else [column])
     return found
-
-
-def _is_in(segment: Segment, column: Interval) -> bool:
-    return column[0] <= (segment.x0 + segment.x1) / 2 <= column[1]
 
 
 def _project(lines: Sequence[Sequence[Segment]], size: float) -> list[Interval]:
@@ -47,17 +44,14 @@ def _project(lines: Sequence[Sequence[Segment]], size: float) -> list[Interval]:
     left = min(segment.x0 for line in lines for segment in line)
     right = max(segment.x1 for line in lines for segment in line)
     cover = np.zeros(int((right - left) / STEP) + 2, dtype=np.int32)
-    for line in lines:
-        for segment in line:
-            start, end = int((segment.x0 - left) / STEP), int((segment.x1 - left) / STEP)
-            cover[max(start, 0) : end + 1] += 1
-    bridges = len(lines) // BRIDGES
+    for segment in chain.from_iterable(lines):
+        start, end = int((segment.x0 - left) / STEP), int((segment.x1 - left) / STEP)
+        cover[max(start, 0) : end + 1] += 1
     gap = MIN_GAP * size / STEP
     found: list[tuple[int, int]] = []
     for start, end in _runs(cover > 0):
-        inner = _wide_apart(list(_runs(cover[start:end] > bridges)), gap)
-        spans = [(start + a, start + b) for a, b in inner] if len(inner) > 1 else [(start, end)]
-        found.extend(spans)
+        inner = _wide_apart(_runs(cover[start:end] > len(lines) // BRIDGES), gap)
+        found += [(start + a, start + b) for a, b in inner] if len(inner) > 1 else [(start, end)]
     return [(left + a * STEP, left + b * STEP) for a, b in _wide_apart(found, gap)]
 
 
@@ -73,7 +67,7 @@ def _runs(mask: np.ndarray) -> Iterator[tuple[int, int]]:
     yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def _wide_apart(runs: list[tuple[int, int]], gap: float) -> list[tuple[int, int]]:
+def _wide_apart(runs: Iterable[tuple[int, int]], gap: float) -> list[tuple[int, int]]:
     """Runs with those joined that stand nearer than `gap`."""
     found: list[tuple[int, int]] = []
     for start, end in runs:
@@ -93,8 +87,7 @@ def touched(segment: Segment, columns: Sequence[Interval]) -> list[int]:
             hits.append(number)
     if hits:
         return list(range(hits[0], hits[-1] + 1))
-    middle = (segment.x0 + segment.x1) / 2
-    return [min(range(len(columns)), key=lambda n: abs(sum(columns[n]) / 2 - middle))]
+    return [min(range(len(columns)), key=lambda n: abs(sum(columns[n]) / 2 - segment.centre))]
 
 
 def refit(segment: Segment, columns: Sequence[Interval]) -> list[tuple[Segment, list[int]]]:
@@ -114,20 +107,12 @@ def refit(segment: Segment, columns: Sequence[Interval]) -> list[tuple[Segment, 
         if parts and parts[-1][1] == where:
             parts[-1] = (Segment((*parts[-1][0].words, word)), where)
         else:
-            are_apart = are_apart and (not parts or _may_part(parts[-1][0].words[-1], word))
+            if parts and not is_number(word.text):
+                gap = word.x0 - parts[-1][0].words[-1].x1
+                are_apart = are_apart and gap / max(word.size, 1.0) > WIDE_SPACE
             parts.append((alone, where))
     if any(len(where) > 1 for _, where in parts):
         return [(segment, hits)]
-    is_flush = len(parts) > 2 and all(_fits(part, columns[where[0]]) for part, where in parts)
+    edges = ((part.x0 - columns[n][0], part.x1 - columns[n][1]) for part, (n,) in parts)
+    is_flush = len(parts) > 2 and all(min(abs(a), abs(b), abs(a + b) / 2) < FLUSH for a, b in edges)
     return parts if are_apart or is_flush else [(segment, hits)]
-
-
-def _may_part(left: Word, right: Word) -> bool:
-    gap = (right.x0 - left.x1) / max(right.size, 1.0)
-    return gap > WIDE_SPACE or is_number(right.text)
-
-
-def _fits(segment: Segment, column: Interval) -> bool:
-    """Whether a segment is flush with a column, or stands in its middle."""
-    left, right = segment.x0 - column[0], segment.x1 - column[1]
-    return min(abs(left), abs(right), abs(left + right) / 2) < FLUSH

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from pincite.ingest.formats.pdf.page import Word
-from pincite.ingest.formats.pdf_tables.columns import Interval, find_columns
+from pincite.ingest.formats.pdf_tables.columns import find_columns
 from pincite.ingest.formats.pdf_tables.geometry import Rule, band
 from pincite.ingest.formats.pdf_tables.grid import Grid
 from pincite.ingest.formats.pdf_tables.rows import Placed, group_rows, place
@@ -17,8 +17,8 @@ STRIP = 7.0  # points
 
 def without_strips(grid: Grid, words: Sequence[Word]) -> Grid:
     """The grid without narrow empty strips, as between a border and the shading inside it."""
-    xs = _wide_apart(grid.xs, grid.vertical, [(word.x0 + word.x1) / 2 for word in words])
-    ys = _wide_apart(grid.ys, grid.horizontal, [(word.y0 + word.y1) / 2 for word in words])
+    xs = _wide_apart(grid.xs, grid.vertical, [word.middle[0] for word in words])
+    ys = _wide_apart(grid.ys, grid.horizontal, [word.middle[1] for word in words])
     return Grid(xs, ys, grid.horizontal, grid.vertical)
 
 
@@ -26,17 +26,17 @@ def _wide_apart(
     edges: Sequence[float], rules: Sequence[Rule], middles: Sequence[float]
 ) -> list[float]:
     """Edges, of two with an empty strip between them only the one drawn longer."""
+
+    def drawn(at: float) -> float:
+        return sum(rule.end - rule.start for rule in rules if abs(rule.at - at) < 2)
+
     kept: list[float] = []
     for edge in edges:
         if kept and edge - kept[-1] < STRIP and not any(kept[-1] < m < edge for m in middles):
-            kept[-1] = max(kept[-1], edge, key=lambda at: _drawn(rules, at))
+            kept[-1] = max(kept[-1], edge, key=drawn)
         else:
             kept.append(edge)
     return kept
-
-
-def _drawn(rules: Sequence[Rule], at: float) -> float:
-    return sum(rule.end - rule.start for rule in rules if abs(rule.at - at) < 2)
 
 
 def with_text_rows(grid: Grid, words: Sequence[Word]) -> Grid:
@@ -45,10 +45,13 @@ def with_text_rows(grid: Grid, words: Sequence[Word]) -> Grid:
     intervals = list(zip(grid.xs, grid.xs[1:], strict=False))
     bands: dict[int, list[Word]] = {}
     for word in words:
-        bands.setdefault(band(grid.ys, (word.y0 + word.y1) / 2), []).append(word)
+        bands.setdefault(band(grid.ys, word.middle[1]), []).append(word)
     for held in bands.values():
         lines = [place(line, intervals) for line in text_lines(held)]
-        if len(lines) >= 2 and _are_rows(lines):
+        figures = sum(placed.has_figures and len(placed.places) > 1 for placed in lines)
+        labels = sum(placed.places == {0} for placed in lines)
+        # Rows of their own are figures beside labels, else labels alone.
+        if figures >= max(2, 0.4 * len(lines)) and figures + labels >= 0.75 * len(lines):
             groups = group_rows(lines, ())
             added.extend((a[-1].line.y1 + b[0].line.y0) / 2 for a, b in pairwise(groups))
         else:
@@ -75,23 +78,15 @@ def _white_breaks(lines: Sequence[Placed]) -> Iterator[float]:
             yield below.line.y0 - white / 2
 
 
-def _are_rows(lines: Sequence[Placed]) -> bool:
-    """Whether the lines are rows of their own: figures beside labels, else labels alone."""
-    figures = sum(placed.has_figures and len(placed.places) > 1 for placed in lines)
-    labels = sum(placed.places == {0} for placed in lines)
-    return figures >= 2 and figures >= 0.4 * len(lines) and figures + labels >= 0.75 * len(lines)
-
-
 def with_text_columns(grid: Grid, words: Sequence[Word]) -> Grid:
     """The grid with columns added where a ruled column holds several columns of text."""
     vertical, xs = list(grid.vertical), list(grid.xs)
     for left, right in zip(grid.xs, grid.xs[1:], strict=False):
-        held = [word for word in words if left <= (word.x0 + word.x1) / 2 < right]
-        lines = text_lines(held)
+        lines = text_lines(word for word in words if left <= word.middle[0] < right)
         if sum(line.is_tabular for line in lines) < max(2, 0.5 * len(lines)):
             continue
         columns = find_columns(lines)
-        if any(_is_markers(lines, column) for column in columns):
+        if any(_is_markers(lines, *column) for column in columns):
             continue
         for (_, end), (start, _) in pairwise(columns):
             at = (end + start) / 2
@@ -100,14 +95,10 @@ def with_text_columns(grid: Grid, words: Sequence[Word]) -> Grid:
     return Grid(sorted(xs), grid.ys, grid.horizontal, vertical)
 
 
-def _is_markers(lines: Sequence[Line], column: Interval) -> bool:
+def _is_markers(lines: Sequence[Line], left: float, right: float) -> bool:
     """Whether a column holds little but bullets and numbers of lists."""
-    inside = [
-        word.text
-        for line in lines
-        for word in line.words
-        if column[0] <= (word.x0 + word.x1) / 2 <= column[1]
-    ]
+    words = (word for line in lines for word in line.words)
+    inside = [word.text for word in words if left <= word.middle[0] <= right]
     return sum(map(is_marker, inside)) > 0.5 * len(inside)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pincite.ingest.formats.pdf.page import Word
 from pincite.ingest.formats.pdf_tables.rows import Placed
-from pincite.ingest.formats.pdf_tables.textlines import Line, text_lines
+from pincite.ingest.formats.pdf_tables.textlines import text_lines
 
 # Dots that lead to nothing but page numbers: "Preface . . . . iv", "awk.......3, 11, 27".
 _ENTRY = re.compile(
@@ -21,13 +21,12 @@ MAX_PAGES = 3000
 
 def entry_heights(words: Iterable[Word]) -> list[float]:
     """The y of every line whose leaders end in page numbers."""
-    return [line.middle for line in text_lines(words) if _is_entry(line)]
-
-
-def _is_entry(line: Line) -> bool:
-    text = " ".join(word.text for word in line.words)
-    leaders = len(_LEADER.findall(text))
-    return leaders > 0 and len(_ENTRY.findall(text)) >= leaders
+    found = []
+    for line in text_lines(words):
+        leaders = len(_LEADER.findall(line.text))
+        if 0 < leaders <= len(_ENTRY.findall(line.text)):
+            found.append(line.middle)
+    return found
 
 
 def is_contents(lines: Sequence[Placed], entries: Sequence[float]) -> bool:

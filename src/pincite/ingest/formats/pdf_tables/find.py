@@ -9,7 +9,7 @@ import pypdfium2
 
 from pincite.ingest.formats.pdf.page import FoundTable, Word
 from pincite.ingest.formats.pdf_tables.chart import has_drawing
-from pincite.ingest.formats.pdf_tables.geometry import Box, Rulings, SpannedTable
+from pincite.ingest.formats.pdf_tables.geometry import Rulings, SpannedTable
 from pincite.ingest.formats.pdf_tables.grid import find_grids
 from pincite.ingest.formats.pdf_tables.gutters import split_columns
 from pincite.ingest.formats.pdf_tables.ruled import ruled_table
@@ -22,7 +22,7 @@ from pincite.ingest.formats.pdf_tables.turned import (
 )
 from pincite.ingest.formats.pdf_tables.unruled import unruled_tables
 
-LAYOUT_LENGTH = 200  # characters of an average cell
+LAYOUT_LENGTH = 200  # characters of an average cell: the frame only arranges the page
 
 
 def find_tables(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[FoundTable]:
@@ -35,16 +35,19 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
     angle = main_angle(words)
     if angle:
         found = tables_of(turn_words(words, angle), turn_rulings(rulings, angle))
-        return [_turned_back(table, 360 - angle) for table in found]
+        for number, table in enumerate(found):
+            x0, y0, x1, y1 = turn_box(table.box, 360 - angle)
+            found[number] = replace(table, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
+        return found
     rules = rulings.horizontal
     found = [table for grid in find_grids(rulings) if (table := ruled_table(grid, words, rules))]
-    found = [table for table in found if not has_drawing(box_of(table), rulings.slanted)]
-    free = [word for word in words if not any(_holds(table, word) for table in found)]
+    found = [table for table in found if not has_drawing(table.box, rulings.slanted)]
+    free = [word for word in words if not any(table.holds(*word.middle) for table in found)]
     for group in split_columns(free):
         found.extend(
             table
             for table in unruled_tables(group, rules)
-            if not has_drawing(box_of(table), rulings.slanted)
+            if not has_drawing(table.box, rulings.slanted)
         )
     return sorted(_apart(found), key=lambda table: (table.y0, table.x0))
 
@@ -53,34 +56,10 @@ def _apart(tables: Sequence[SpannedTable]) -> list[SpannedTable]:
     """Tables without those inside others; a frame of prose around a table gives way to it."""
     kept: list[SpannedTable] = []
     for table in sorted(tables, key=lambda t: (t.x0 - t.x1) * (t.y1 - t.y0)):
-        around = next((other for other in kept if _covers(other, table)), None)
+        x, y = (table.x0 + table.x1) / 2, (table.y0 + table.y1) / 2
+        around = next((other for other in kept if other.holds(x, y)), None)
         if around is None:
             kept.append(table)
-        elif _is_layout(around):
+        elif sum(len(cell.text) for cell in around.cells) > LAYOUT_LENGTH * len(around.cells):
             kept = [other for other in kept if other is not around] + [table]
     return kept
-
-
-def _covers(outer: SpannedTable, inner: SpannedTable) -> bool:
-    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
-    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
-
-
-def _is_layout(table: SpannedTable) -> bool:
-    """Whether the cells hold paragraphs: the frame only arranges the page."""
-    return sum(len(cell.text) for cell in table.cells) > LAYOUT_LENGTH * len(table.cells)
-
-
-def box_of(table: SpannedTable) -> Box:
-    """Where a table stands."""
-    return (table.x0, table.y0, table.x1, table.y1)
-
-
-def _turned_back(table: SpannedTable, angle: int) -> SpannedTable:
-    x0, y0, x1, y1 = turn_box(box_of(table), angle)
-    return replace(table, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
-
-
-def _holds(table: SpannedTable, word: Word) -> bool:
-    x, y = (word.x0 + word.x1) / 2, (word.y0 + word.y1) / 2
-    return table.x0 <= x <= table.x1 and table.y0 <= y <= table.y1

@@ -5,11 +5,13 @@ Nothing here knows of pdfium: points as the page is seen, origin at the top left
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pincite.ingest.formats.pdf.page import FoundTable, Word
 
+T = TypeVar("T")
 Box = tuple[float, float, float, float]  # x0, top, x1, bottom
 
 
@@ -87,13 +89,19 @@ def cluster(values: Iterable[float], tolerance: float) -> list[float]:
     >>> cluster([1.0, 10.0, 2.0], 1.5)
     [1.5, 10.0]
     """
-    groups: list[list[float]] = []
-    for value in sorted(values):
-        if groups and value - groups[-1][-1] <= tolerance:
-            groups[-1].append(value)
-        else:
-            groups.append([value])
+    groups = grouped(sorted(values), lambda group, value: value - group[-1] <= tolerance)
     return [sum(group) / len(group) for group in groups]
+
+
+def grouped(items: Iterable[T], belongs: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """The items in runs: one that belongs to the run before it goes on with it."""
+    groups: list[list[T]] = []
+    for item in items:
+        if groups and belongs(groups[-1], item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
 
 
 def band(edges: Sequence[float], value: float) -> int:

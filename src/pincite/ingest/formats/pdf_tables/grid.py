@@ -10,7 +10,7 @@ from pincite.ingest.formats.pdf_tables.geometry import Box, Rule, Rulings, clust
 
 TOUCH = 3.0  # lines end this near each other and still meet
 DOUBLE = 4.0  # double lines this near are one boundary: no text fits between
-MAX_RULES = 1500  # each way: every pair of them is looked at
+MAX_RULES = 1500  # each way, the longest: every pair of them is looked at
 MAX_PLACES = 20_000  # of one grid: more are the pattern of a drawing
 COVERED = 0.6  # share of a cell's side that must be drawn to close it
 
@@ -71,7 +71,12 @@ def _with_open_ends(edges: list[float], across: Sequence[Rule]) -> list[float]:
 
 def _components(rulings: Rulings) -> Iterator[tuple[list[Rule], list[Rule]]]:
     """Groups of horizontal and vertical lines connected by touching."""
-    horizontal, vertical = _longest(rulings.horizontal), _longest(rulings.vertical)
+    horizontal, vertical = (
+        rules
+        if len(rules) <= MAX_RULES
+        else sorted(rules, key=lambda r: r.start - r.end)[:MAX_RULES]
+        for rules in (rulings.horizontal, rulings.vertical)
+    )
     parent = list(range(len(horizontal) + len(vertical)))
 
     def root(node: int) -> int:
@@ -82,28 +87,16 @@ def _components(rulings: Rulings) -> Iterator[tuple[list[Rule], list[Rule]]]:
 
     for number, flat in enumerate(horizontal):
         for other, upright in enumerate(vertical, len(horizontal)):
-            if _meet(flat, upright):
+            if (
+                upright.start - TOUCH <= flat.at <= upright.end + TOUCH
+                and flat.start - TOUCH <= upright.at <= flat.end + TOUCH
+            ):
                 parent[root(number)] = root(other)
     groups: dict[int, tuple[list[Rule], list[Rule]]] = {}
-    for number, rule in enumerate(horizontal):
-        groups.setdefault(root(number), ([], []))[0].append(rule)
-    for number, rule in enumerate(vertical, len(horizontal)):
-        groups.setdefault(root(number), ([], []))[1].append(rule)
+    for number, rule in enumerate([*horizontal, *vertical]):
+        is_vertical = number >= len(horizontal)
+        groups.setdefault(root(number), ([], []))[is_vertical].append(rule)
     yield from (group for group in groups.values() if group[0] and group[1])
-
-
-def _longest(rules: Sequence[Rule]) -> Sequence[Rule]:
-    """The rules, only the longest of them where a drawing has thousands."""
-    if len(rules) <= MAX_RULES:
-        return rules
-    return sorted(rules, key=lambda rule: rule.start - rule.end)[:MAX_RULES]
-
-
-def _meet(flat: Rule, upright: Rule) -> bool:
-    return (
-        upright.start - TOUCH <= flat.at <= upright.end + TOUCH
-        and flat.start - TOUCH <= upright.at <= flat.end + TOUCH
-    )
 
 
 def _covers(rules: Sequence[Rule], start: float, end: float) -> bool:
@@ -121,10 +114,8 @@ def regions(grid: Grid) -> list[tuple[int, int, int, int]]:
     found: list[list[tuple[int, int]]] = []
     for row in range(rows):
         for column in range(columns):
-            if label[row][column] >= 0:
-                continue
-            places = _flood(grid, row, column, label, len(found))
-            found.append(places)
+            if label[row][column] < 0:
+                found.append(_flood(grid, row, column, label, len(found)))
     return [cell for places in found for cell in _rectangles(places)]
 
 

@@ -28,43 +28,37 @@ def split_columns(words: Sequence[Word], depth: int = 2) -> list[list[Word]]:
     if found is None:
         return [list(words)]
     at, top, bottom = found
-    left: list[Word] = []
-    right: list[Word] = []
     rest: list[Word] = []
+    sides: tuple[list[Word], list[Word]] = ([], [])
     for word in words:
-        if not top <= (word.y0 + word.y1) / 2 <= bottom:
-            rest.append(word)
+        if top <= word.middle[1] <= bottom:
+            sides[word.x1 > at].append(word)
         else:
-            (left if word.x1 <= at else right).append(word)
-    parts = [split_columns(rest, depth), split_columns(left, depth - 1)]
-    parts.append(split_columns(right, depth - 1))
+            rest.append(word)
+    parts = [split_columns(rest, depth), *(split_columns(side, depth - 1) for side in sides)]
     return [group for part in parts for group in part if group]
 
 
 def _best_cut(words: Sequence[Word]) -> tuple[float, float, float] | None:
     """The place and the height of the longest white gutter between two columns of prose."""
     x0, x1 = np.array([w.x0 for w in words]), np.array([w.x1 for w in words])
-    middles = np.array([(w.y0 + w.y1) / 2 for w in words])
+    middles = np.array([w.middle[1] for w in words])
     left, right = float(x0.min()), float(x1.max())
     places = np.arange(left + 0.15 * (right - left), right - 0.15 * (right - left), STEP)
     crossing = (x0[None, :] < places[:, None] + HALF) & (x1[None, :] > places[:, None] - HALF)
     cuts: dict[tuple[float, float], tuple[float, float, float]] = {}
     for number, at in enumerate(places.tolist()):
-        for top, bottom in _free_stretches(np.sort(middles[crossing[number]]), middles):
+        crossed = np.sort(middles[crossing[number]])
+        edges = np.concatenate(([middles.min() - 2], crossed, [middles.max() + 2]))
+        for n in np.flatnonzero(np.diff(edges) > MIN_HEIGHT):
+            top, bottom = float(edges[n]) + 1, float(edges[n + 1]) - 1
             cuts.setdefault((top, bottom), (at, top, bottom))
     longest = sorted(cuts.values(), key=lambda cut: cut[1] - cut[2])
     return next((cut for cut in longest[:MAX_TRIES] if _parts_prose(words, *cut)), None)
 
 
-def _free_stretches(crossed: np.ndarray, middles: np.ndarray) -> list[tuple[float, float]]:
-    """The long stretches of y without a word that crosses."""
-    edges = np.concatenate(([middles.min() - 2], crossed, [middles.max() + 2]))
-    wide = np.flatnonzero(np.diff(edges) > MIN_HEIGHT)
-    return [(float(edges[n]) + 1, float(edges[n + 1]) - 1) for n in wide]
-
-
 def _parts_prose(words: Sequence[Word], at: float, top: float, bottom: float) -> bool:
-    held = [word for word in words if top <= (word.y0 + word.y1) / 2 <= bottom]
+    held = [word for word in words if top <= word.middle[1] <= bottom]
     left, right = [w for w in held if w.x1 <= at], [w for w in held if w.x1 > at]
     if min(len(left), len(right)) < 20:
         return False

@@ -58,11 +58,7 @@ def _flush(lines: Sequence[Placed], columns: Sequence[Interval]) -> float:
         cells = [s for placed in lines for s, hits in placed.parts if hits == [number]]
         if len(cells) < 2:
             return 0.0
-        edges = (
-            [s.x0 for s in cells],
-            [s.x1 for s in cells],
-            [(s.x0 + s.x1) / 2 for s in cells],
-        )
+        edges = [s.x0 for s in cells], [s.x1 for s in cells], [s.centre for s in cells]
         shares = (sum(abs(x - median(xs)) < 2 for x in xs) / len(xs) for xs in edges)
         least = min(least, max(shares))
     return least
@@ -120,11 +116,8 @@ def is_prose_columns(lines: Sequence[Placed], columns: Sequence[Interval], ruled
         wordy += words >= 4 and filled > 0.6
     if wordy >= 2:
         return True
-    return len(columns) == 2 and wordy == 1 and ruled < 3 and not _has_number_column(lines)
-
-
-def _has_number_column(lines: Sequence[Placed]) -> bool:
-    return sum(placed.has_figures for placed in lines) >= 0.6 * len(lines)
+    figures = sum(placed.has_figures for placed in lines)
+    return len(columns) == 2 and wordy == 1 and ruled < 3 and figures < 0.6 * len(lines)
 
 
 def _fill(lines: Sequence[Placed], columns: Sequence[Interval]) -> float:

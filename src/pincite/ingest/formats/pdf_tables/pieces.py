@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from pincite.ingest.formats.pdf_tables.geometry import Rule, Rulings
+from pincite.ingest.formats.pdf_tables.geometry import Rule, Rulings, grouped
 
 MAX_AREAS = 4000
 THICK = 3.0  # a filled bar up to this is a line, above it is an area
@@ -66,10 +67,7 @@ def edges_of_areas(areas: Sequence[Piece]) -> tuple[list[Rule], list[Rule]]:
             _toggle(flat, area.colour, Rule(at, area.x0, area.x1))
         for at in (area.x0, area.x1):
             _toggle(upright, area.colour, Rule(at, area.y0, area.y1))
-    return (
-        [r for rules in flat.values() for r in rules],
-        [r for rules in upright.values() for r in rules],
-    )
+    return list(chain(*flat.values())), list(chain(*upright.values()))
 
 
 def _toggle(sides: dict[tuple[int, int], list[Rule]], colour: int, side: Rule) -> None:
@@ -86,18 +84,11 @@ def _toggle(sides: dict[tuple[int, int], list[Rule]], colour: int, side: Rule) -
 
 def _joined(rules: list[Rule]) -> list[Rule]:
     """Rules with touching collinear ones made one; what stays a dot is dropped."""
-    groups: list[list[Rule]] = []
-    for rule in sorted(rules, key=lambda rule: rule.at):
-        if groups and rule.at - groups[-1][0].at <= SAME:
-            groups[-1].append(rule)
-        else:
-            groups.append([rule])
+    ordered = sorted(rules, key=lambda rule: rule.at)
     found = []
-    for group in groups:
+    for group in grouped(ordered, lambda group, rule: rule.at - group[0].at <= SAME):
         at = sum(rule.at for rule in group) / len(group)
-        for start, end in _united(group):
-            if end - start > SHORT:
-                found.append(Rule(at, start, end))
+        found += [Rule(at, *ends) for ends in _united(group) if ends[1] - ends[0] > SHORT]
     return found
 
 

@@ -13,7 +13,6 @@ from pincite.ingest.formats.pdf_tables.geometry import Rule
 from pincite.ingest.formats.pdf_tables.textlines import Line, Segment, is_year
 
 TIGHT = 0.8  # of the usual distance of rows: nearer lines belong together
-INDENT = 0.5  # of the font size
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +47,17 @@ def place(line: Line, columns: Sequence[Interval]) -> Placed:
     if len(line.segments) == 1 and not line.segments[0].is_number:
         segment = line.segments[0]
         hits = touched(segment, columns)
-        if hits[0] > 0:
-            return Placed(line, [(segment, _centred(segment, columns, 1) or hits)])
-        if len(hits) > 1:
-            return Placed(line, [(segment, _centred(segment, columns, 0) or hits)])
+        if hits != [0]:
+            first = 1 if hits[0] > 0 else 0
+            return Placed(line, [(segment, _centred(segment, columns, first) or hits)])
     return Placed(line, [part for s in line.segments for part in refit(s, columns)])
 
 
 def _centred(segment: Segment, columns: Sequence[Interval], first: int) -> list[int]:
     """All columns from `first` on when the segment stands in their middle."""
     middle = (columns[first][0] + columns[-1][1]) / 2
-    is_central = abs((segment.x0 + segment.x1) / 2 - middle) < 0.04 * (
-        columns[-1][1] - columns[0][0]
-    )
-    return list(range(first, len(columns))) if is_central else []
+    slack = 0.04 * (columns[-1][1] - columns[0][0])
+    return list(range(first, len(columns))) if abs(segment.centre - middle) < slack else []
 
 
 Row = dict[int, tuple[int, list[Word]]]  # by column: how many it spans, and its words
@@ -102,28 +98,21 @@ def _belongs(
     rules: Sequence[Rule],
 ) -> bool:
     """Whether a line goes on with the row of the lines above it."""
-    before = group[-1]
-    if _overlaps(before.line, placed.line) and not (before.has_figures and placed.has_figures):
+    before, line, above = group[-1], placed.line, group[-1].line
+    distance = line.middle - above.middle
+    # Lines that stand half beside each other: figures in the middle of a wrapped label.
+    is_beside = distance < 0.75 * min(above.size, line.size)
+    if is_beside and not (before.has_figures and placed.has_figures):
         return True
-    if _is_ruled_off(before.line, placed.line, rules):
+    if any(above.middle < rule.at < line.middle for rule in rules):
         return False
     if len(group) == 1 and _opens(before, placed, step):
         return True
-    if following is not None and (
-        _opens(placed, following, step) or not _is_nearer(before.line, placed.line, following.line)
-    ):
-        return False
+    if following is not None:
+        is_nearer_below = distance >= 1.3 * (following.line.middle - line.middle)
+        if is_nearer_below or _opens(placed, following, step):
+            return False
     return _continues(placed, group, step)
-
-
-def _overlaps(above: Line, below: Line) -> bool:
-    """Whether lines stand half beside each other: figures in the middle of a wrapped label."""
-    return below.middle - above.middle < 0.75 * min(above.size, below.size)
-
-
-def _is_nearer(above: Line, line: Line, below: Line) -> bool:
-    """Whether a line does not stand clearly nearer to the line below it."""
-    return line.middle - above.middle < 1.3 * (below.middle - line.middle)
 
 
 def _usual_step(lines: Sequence[Placed]) -> float:
@@ -134,10 +123,6 @@ def _usual_step(lines: Sequence[Placed]) -> float:
         if len(a.parts) > 1 and len(b.parts) > 1
     ]
     return median(steps) if steps else 0.0
-
-
-def _is_ruled_off(above: Line, below: Line, rules: Sequence[Rule]) -> bool:
-    return any(above.middle < rule.at < below.middle for rule in rules)
 
 
 def _continues(placed: Placed, group: list[Placed], step: float) -> bool:

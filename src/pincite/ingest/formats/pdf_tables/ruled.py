@@ -49,7 +49,11 @@ def ruled_table(grid: Grid, words: Sequence[Word], rules: Sequence[Rule]) -> Spa
     grid = with_text_rows(grid, inside)
     found = list(_cells(grid, inside))
     cells = trimmed(compact(found))
-    if _is_sparse(grid, found) or not _is_table(cells):
+    if _is_sparse(grid, found) or not cells:
+        return None
+    height, width = max(cell.row for cell in cells) + 1, max(cell.column for cell in cells) + 1
+    is_small = height * width <= 4 and not any(is_number(cell.text) for cell in cells)
+    if min(height, width) < 2 or (is_small and max(len(cell.text) for cell in cells) >= 80):
         return None
     table = make_table(grid.box, cells, count_header_rows(cells))
     return replace(table, columns=tuple(pairwise(grid.xs)))
@@ -59,9 +63,7 @@ def words_inside(grid: Grid, words: Sequence[Word]) -> list[Word]:
     """The words whose middle lies in the grid."""
     x0, y0, x1, y1 = grid.box
     return [
-        word
-        for word in words
-        if x0 - 2 <= (word.x0 + word.x1) / 2 <= x1 + 2 and y0 <= (word.y0 + word.y1) / 2 <= y1
+        word for word in words if x0 - 2 <= word.middle[0] <= x1 + 2 and y0 <= word.middle[1] <= y1
     ]
 
 
@@ -69,22 +71,16 @@ def _crossing(grid: Grid, words: Sequence[Word]) -> int:
     """How many words run over a vertical line."""
     count = 0
     for word in words:
-        middle = (word.y0 + word.y1) / 2
-        slack = 0.2 * (word.x1 - word.x0)
-        count += any(
-            word.x0 + slack < rule.at < word.x1 - slack and rule.start < middle < rule.end
-            for rule in grid.vertical
-        )
+        slack, y = 0.2 * (word.x1 - word.x0), word.middle[1]
+        left, right = word.x0 + slack, word.x1 - slack
+        count += any(left < r.at < right and r.start < y < r.end for r in grid.vertical)
     return count
 
 
 def _is_mostly_empty(grid: Grid, words: Sequence[Word]) -> bool:
     """Whether text is missing in half of the rows or columns, as between a chart's lines."""
-    for edges, middles in (
-        (grid.ys, [(word.y0 + word.y1) / 2 for word in words]),
-        (grid.xs, [(word.x0 + word.x1) / 2 for word in words]),
-    ):
-        used = {band(edges, middle) for middle in middles}
+    for axis, edges in enumerate((grid.xs, grid.ys)):
+        used = {band(edges, word.middle[axis]) for word in words}
         tall = [n for n in range(len(edges) - 1) if edges[n + 1] - edges[n] > MIN_PLACE]
         if len(used & set(tall)) < 0.55 * len(tall):
             return True
@@ -94,11 +90,8 @@ def _is_mostly_empty(grid: Grid, words: Sequence[Word]) -> bool:
 def _cells(grid: Grid, words: Sequence[Word]) -> Iterator[Cell]:
     held: dict[tuple[int, int], list[Word]] = {}
     for word in words:
-        place = (
-            band(grid.ys, (word.y0 + word.y1) / 2),
-            band(grid.xs, (word.x0 + word.x1) / 2),
-        )
-        held.setdefault(place, []).append(word)
+        x, y = word.middle
+        held.setdefault((band(grid.ys, y), band(grid.xs, x)), []).append(word)
     for row, column, rows, columns in _split_tall(regions(grid), held):
         parts = [
             (c, [w for r in range(row, row + rows) for w in held.get((r, c), ())])
@@ -172,15 +165,3 @@ def _is_sparse(grid: Grid, cells: Sequence[Cell]) -> bool:
         and grid.ys[cell.row + cell.rows] - grid.ys[cell.row] > MIN_PLACE
     ]
     return sum(bool(cell.text) for cell in roomy) < MIN_FILLED * len(roomy)
-
-
-def _is_table(cells: Sequence[Cell]) -> bool:
-    if not cells:
-        return False
-    rows = max(cell.row for cell in cells) + 1
-    columns = max(cell.column for cell in cells) + 1
-    if rows < 2 or columns < 2:
-        return False
-    lengths = sorted(len(cell.text) for cell in cells)
-    has_figures = any(is_number(cell.text) for cell in cells)
-    return rows * columns > 4 or has_figures or lengths[-1] < 80

@@ -50,7 +50,8 @@ def _pieces(handle: object, matrix: Matrix) -> Iterator[Piece]:
         if line_colour >= 0:
             yield from (Piece(*a, *b) for a, b in pairwise(line))
         elif len(line) >= 4:
-            yield _area(line, fill_colour)
+            xs, ys = zip(*line, strict=True)
+            yield Piece(min(xs), min(ys), max(xs), max(ys), fill_colour)
 
 
 def _colour(handle: object, read: Callable[..., bool]) -> int:
@@ -80,8 +81,3 @@ def _polylines(handle: object, count: int, matrix: Matrix) -> Iterator[list[Poin
         if pdfium.FPDFPathSegment_GetClose(segment) and line:
             line.append(line[0])
     yield line
-
-
-def _area(line: list[Point], colour: int) -> Piece:
-    xs, ys = [x for x, _ in line], [y for _, y in line]
-    return Piece(min(xs), min(ys), max(xs), max(ys), colour)

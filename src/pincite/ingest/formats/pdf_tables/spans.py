@@ -65,4 +65,4 @@ def _widest(
 
 def _off_middle(segment: Segment, first: int, last: int, extents: Sequence[Interval]) -> float:
     middle = (extents[first][0] + extents[last][1]) / 2
-    return abs((segment.x0 + segment.x1) / 2 - middle)
+    return abs(segment.centre - middle)

@@ -9,7 +9,7 @@ from functools import cached_property
 from statistics import median
 
 from pincite.ingest.formats.pdf.page import Word
-from pincite.ingest.formats.pdf_tables.geometry import overlap
+from pincite.ingest.formats.pdf_tables.geometry import grouped, overlap
 
 # Wider than a space in justified prose, narrower than the gap between most columns.
 SEGMENT_GAP = 1.0  # of the font size
@@ -41,6 +41,10 @@ class Segment:
     def x1(self) -> float:
         return max(word.x1 for word in self.words)
 
+    @property
+    def centre(self) -> float:
+        return (self.x0 + self.x1) / 2
+
     @cached_property
     def text(self) -> str:
         return " ".join(word.text for word in self.words)
@@ -51,10 +55,8 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Segment):
     """Words side by side, in the order of reading."""
-
-    words: tuple[Word, ...]
 
     @cached_property
     def y0(self) -> float:
@@ -65,24 +67,12 @@ class Line:
         return median(word.y1 for word in self.words)
 
     @cached_property
-    def x0(self) -> float:
-        return self.words[0].x0
-
-    @cached_property
-    def x1(self) -> float:
-        return max(word.x1 for word in self.words)
-
-    @cached_property
     def middle(self) -> float:
         return (self.y0 + self.y1) / 2
 
     @cached_property
     def size(self) -> float:
         return median(word.size for word in self.words)
-
-    @property
-    def text(self) -> str:
-        return " ".join(word.text for word in self.words)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -117,19 +107,12 @@ def without_leaders(words: Iterable[Word]) -> list[Word]:
     kept = []
     for word in words:
         if len(word.text) > 3 and word.text.endswith(("...", "…", "___")):
-            word = word._replace(text=word.text.rstrip(".…_ "), x1=_end_of_text(word))
-        if word.text:
+            text = word.text.rstrip(".…_ ")
+            end = word.x0 + len(text) / len(word.text) * (word.x1 - word.x0)
+            word = word._replace(text=text, x1=end)
+        if word.text and (len(word.text) == 2 or not _LEADER.fullmatch(word.text)):
             kept.append(word)
-    return [w for w in kept if not _is_dot_between(w)]
-
-
-def _end_of_text(word: Word) -> float:
-    share = len(word.text.rstrip(".…_ ")) / len(word.text)
-    return word.x0 + share * (word.x1 - word.x0)
-
-
-def _is_dot_between(word: Word) -> bool:
-    return bool(_LEADER.fullmatch(word.text)) and len(word.text) != 2
+    return kept
 
 
 def is_typed_rule(line: Line) -> bool:
@@ -140,31 +123,22 @@ def is_typed_rule(line: Line) -> bool:
 def text_lines(words: Iterable[Word]) -> list[Line]:
     """Upright words put into lines, top to bottom, each from left to right."""
     groups: list[list[Word]] = []
-    cores: list[tuple[float, float]] = []
+    top = bottom = 0.0  # of the tallest word in the last line
     for word in sorted((w for w in words if not w.angle), key=lambda w: (w.y0 + w.y1) / 2):
-        if groups and _shares_line(word, cores[-1]):
+        common = overlap(word.y0, word.y1, top, bottom)
+        if groups and common >= 0.55 * min(word.y1 - word.y0, bottom - top):
             groups[-1].append(word)
             tallest = max(groups[-1], key=lambda w: (w.y1 - w.y0, -w.y0))
-            cores[-1] = (tallest.y0, tallest.y1)
+            top, bottom = tallest.y0, tallest.y1
         else:
             groups.append([word])
-            cores.append((word.y0, word.y1))
+            top, bottom = word.y0, word.y1
     return [Line(tuple(sorted(group, key=lambda w: w.x0))) for group in groups]
-
-
-def _shares_line(word: Word, core: tuple[float, float]) -> bool:
-    common = overlap(word.y0, word.y1, *core)
-    return common >= 0.55 * min(word.y1 - word.y0, core[1] - core[0])
 
 
 def split_segments(words: Sequence[Word], size: float) -> list[Segment]:
     """The runs of a line's words between wide gaps."""
-    runs: list[list[Word]] = []
-    for word in words:
-        if runs and not _is_apart(runs[-1][-1], word, size):
-            runs[-1].append(word)
-        else:
-            runs.append([word])
+    runs = grouped(words, lambda run, word: not _is_apart(run[-1], word, size))
     return [Segment(tuple(run)) for run in runs]
 
 
@@ -190,13 +164,9 @@ def cell_text(words: Sequence[Word]) -> str:
 
 def _turned_lines(words: Sequence[Word]) -> list[list[Word]]:
     """Lines of words that run up or down the page, as in heads of narrow columns."""
-    lines: list[list[Word]] = []
     downwards = sum(word.angle == 90 for word in words) * 2 > len(words)
-    for word in sorted(words, key=lambda w: -w.x0 if downwards else w.x0):
-        if lines and overlap(word.x0, word.x1, lines[-1][0].x0, lines[-1][0].x1) > 0.5 * word.size:
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    for line in lines:
-        line.sort(key=lambda w: w.y0 if downwards else -w.y0)
-    return lines
+    lines = grouped(
+        sorted(words, key=lambda w: -w.x0 if downwards else w.x0),
+        lambda line, w: overlap(w.x0, w.x1, line[0].x0, line[0].x1) > 0.5 * w.size,
+    )
+    return [sorted(line, key=lambda w: w.y0 if downwards else -w.y0) for line in lines]

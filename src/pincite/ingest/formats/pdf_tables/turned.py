@@ -22,13 +22,12 @@ def main_angle(words: Sequence[Word]) -> int:
 
 def turn_words(words: Sequence[Word], angle: int) -> list[Word]:
     """Words as seen after a turn that makes those at `angle` upright."""
-    return [_turn_word(word, angle) for word in words]
-
-
-def _turn_word(word: Word, angle: int) -> Word:
-    x0, y0, x1, y1 = turn_box((word.x0, word.y0, word.x1, word.y1), angle)
-    turned = (word.angle - angle) % 360
-    return word._replace(x0=x0, y0=y0, x1=x1, y1=y1, base=y1, angle=turned)
+    found = []
+    for word in words:
+        x0, y0, x1, y1 = turn_box((word.x0, word.y0, word.x1, word.y1), angle)
+        turned = (word.angle - angle) % 360
+        found.append(word._replace(x0=x0, y0=y0, x1=x1, y1=y1, base=y1, angle=turned))
+    return found
 
 
 def turn_rulings(rulings: Rulings, angle: int) -> Rulings:
