@@ -24,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from pincite.answer.quantities import quantities
 from pincite.answer.values import Answer, Sentence, Source
 from pincite.answer.verify import Verifier
 from pincite.api import Index
@@ -33,6 +32,7 @@ from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
 from pincite.evaluate.indexes import make_index
 from pincite.index.locators import mention_spans
+from pincite.model.units import quantities
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"

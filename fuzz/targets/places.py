@@ -7,9 +7,8 @@ from functools import cache
 
 from fuzz.harness import SAMPLES, Target, halves, text_of, work_folder
 from pincite.agent.calculate import calculate
-from pincite.agent.units import CalculationError
-from pincite.answer.quantities import quantities, row_quantities
 from pincite.answer.sentences import units
+from pincite.answer.verify import row_quantities
 from pincite.api import Index
 from pincite.ask.asker import Asker, Message
 from pincite.core.editions import parse_date, work_of
@@ -27,6 +26,7 @@ from pincite.ingest.references.french import french_citations
 from pincite.ingest.structure.numbering import heading_label, marks
 from pincite.ingest.structure.sequence import depths
 from pincite.ingest.tokencount import estimated_tokens
+from pincite.model.units import CalculationError, quantities
 from pincite.update import find_files, ingest_files
 
 QUERIES = (

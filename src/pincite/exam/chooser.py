@@ -15,10 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from pincite.answer.quantities import quantities
 from pincite.core.types import Chunk
 from pincite.exam.questions import ExamQuestion
 from pincite.exam.words import Window, Words
+from pincite.model.units import quantities
 from pincite.store.array_files import Array
 
 FEATURES = (
