@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.core.locators import locator_key
 from pincite.core.settings import IngestSettings, load_settings
 from pincite.core.types import Chunk
 from pincite.evaluate import part97, scifact, srd
 from pincite.evaluate.choosing import choose, fusions, measured, parts
 from pincite.evaluate.collection import Collection, Question
+from pincite.model.locators import locator_key
 from pincite.retrieve.spread import section_of
 
 MEASURE = "mrr"

@@ -31,7 +31,7 @@ from pincite.ask.asker import Asker
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
 from pincite.evaluate.indexes import make_index
-from pincite.index.locators import mention_spans
+from pincite.model.locators import mention_spans
 from pincite.model.units import quantities
 
 ROOT = Path(__file__).parents[1]

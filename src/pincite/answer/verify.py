@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source, Verdict
-from pincite.core.locators import locator_key
 from pincite.core.tables import parse_table, unit_of
-from pincite.index.locators import mention_spans
 from pincite.index.tokens import Analyzer
+from pincite.model.locators import locator_key, mention_spans
 from pincite.model.units import Quantity, kind_of, names, quantities
 
 # A sentence that shares fewer of its content words with what it cites is about something else.

@@ -14,11 +14,10 @@ from pincite.ask.picking import Asked, Pick, pick
 from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter
 from pincite.ask.shown import place_shown, row_shown
 from pincite.ask.terms import asked_term, defined
-from pincite.core.locators import locator_key
 from pincite.core.tables import Cell, Table, find_cells, parse_table
 from pincite.core.types import Chunk, Span
 from pincite.index.cells import SEPARATOR, rows_of_cell
-from pincite.index.locators import mention_spans
+from pincite.model.locators import locator_key, mention_spans
 
 # Words that ask for a place and say nothing of what is wanted there.
 _ASKING = frozenset(

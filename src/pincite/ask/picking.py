@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pincite.core.intervals import intervals_of, numbers
 from pincite.core.tables import Table, unit_of
-from pincite.index.locators import mention_spans
 from pincite.index.tokens import Analyzer
+from pincite.model.locators import mention_spans
 from pincite.model.units import Quantity, quantities
 
 # A question names a row by a number, surer if it has a unit, or by its words.

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pincite.api import Index
 from pincite.core.errors import MALFORMED, SourceError
-from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.figures import Figures
 from pincite.evaluate.indexes import opened
+from pincite.model.locators import locator_key
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = "part97.md"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Facts, Loaded, Span
-from pincite.index.locators import Mention, in_range, keys_of, mentions
+from pincite.model.locators import Mention, in_range, keys_of, locator_key, mentions
 
 
 @pytest.mark.parametrize(
