@@ -195,7 +195,6 @@ KNOWN = {
     "pincite.model.locators._INNER_GAPS[0]": "several spaces are one before",
     "pincite.evaluate.synthetic_words._MARKUP[0]": _SHORT,
     "pincite.evaluate.synthetic_words._UNIT_ENDING[0]": _SHORT,
-    "pincite.model.locators._MENTION[0]": "a question, of 2,000 characters in the service",
     "pincite.ingest.enrichment.summary._SKIPPED[0]": _LINE,
     "pincite.ingest.formats.pdf.headings._FOOTNOTE_MARK[0]": _LINE,
     "pincite.ingest.formats.pdf.hyphens._HEAD[0]": _LINE,

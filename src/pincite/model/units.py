@@ -229,7 +229,8 @@ def kind_of(unit: str) -> Kind | None:
 # What may stand between a number and its unit: a gap, a hyphen, or the second number of a range.
 _BEHIND = re.compile(
     r"(?:\s{0,3}(?:[–—×x-]|to\b)\s{0,3}\d[\d.,]*)?\s{0,4}-?"
-    r"(?:(?P<sign>[%°′″×€£])|(?P<word>[^\W\d_]{1,16})(?![’'](?!s\b)|[^\W\d_]))"
+    r"(?:(?P<sign>[%°′″×€£]|(?i:per cento?|pour cent|por ciento)\b)"
+    r"|(?P<word>[^\W\d_]{1,16})(?![’'](?!s\b)|[^\W\d_]))"
 )
 _ONE_LETTER = frozenset("mgshltvwAVWLNJKFBΩω")
 
