@@ -20,7 +20,7 @@ from pincite.ingest.enrichment.matching import read_fields, view_of
 from pincite.ingest.enrichment.profile_choice import choose_profile
 from pincite.ingest.enrichment.profile_file import load_profiles
 from pincite.ingest.load import parse
-from pincite.ingest.structure.numbering import plain_words
+from pincite.model.locators import plain_words
 
 ROOT = Path(__file__).parents[1]
 SPELL_FIELDS = ("level", "school", "casting_time", "range", "components", "duration")

@@ -25,14 +25,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.indexes import make_index
-from pincite.answer.quantities import quantities
 from pincite.answer.values import Answer, Sentence, Source
 from pincite.answer.verify import Verifier
 from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.settings import Settings
-from pincite.index.locators import mention_spans
+from pincite.model.locators import mention_spans
+from pincite.model.units import quantities
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"

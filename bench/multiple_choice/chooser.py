@@ -17,8 +17,8 @@ import numpy as np
 
 from multiple_choice.questions import ExamQuestion
 from multiple_choice.words import Window, Words
-from pincite.answer.quantities import quantities
 from pincite.core.types import Chunk
+from pincite.model.units import quantities
 from pincite.store.array_files import Array
 
 FEATURES = (

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import MALFORMED, SourceError
-from pincite.core.locators import locator_key
 from pincite.evaluate.judgements.published import cited_clauses
+from pincite.model.locators import locator_key
 
 MOST_BYTES = 64_000_000
 MOST_OPTIONS = 26

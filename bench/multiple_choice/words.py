@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from pincite.answer.quantities import Quantity, quantities
 from pincite.answer.sentences import units
 from pincite.core.types import Chunk
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
+from pincite.model.units import Quantity, quantities
 
 # A quantity is as telling as a word that so many chunks have.
 QUANTITY_DF = 2

@@ -192,10 +192,9 @@ _LINE = "a line of a page, read in a child"
 _SHORT = "a heading, a label or a cell of the owner's documents"
 KNOWN = {
     "pincite.answer.stream._PIECE[0]": "spaces at the end are taken off before",
-    "pincite.core.locators._INNER_GAPS[0]": "several spaces are one before",
+    "pincite.model.locators._INNER_GAPS[0]": "several spaces are one before",
     "pincite.evaluate.synthetic_words._MARKUP[0]": _SHORT,
     "pincite.evaluate.synthetic_words._UNIT_ENDING[0]": _SHORT,
-    "pincite.index.locators._MENTION[0]": "a question, of 2,000 characters in the service",
     "pincite.ingest.enrichment.summary._SKIPPED[0]": _LINE,
     "pincite.ingest.formats.pdf.headings._FOOTNOTE_MARK[0]": _LINE,
     "pincite.ingest.formats.pdf.hyphens._HEAD[0]": _LINE,

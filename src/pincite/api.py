@@ -12,7 +12,6 @@ from pathlib import Path
 from pincite.answer.passage import Passage, passages
 from pincite.core.editions import in_force, when
 from pincite.core.errors import StoreError
-from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.stages import PairScorer
 from pincite.core.tables import Cell, find_cells, parse_table
@@ -25,6 +24,7 @@ from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
+from pincite.model.locators import locator_key
 from pincite.pipeline import Pipeline, build
 from pincite.rerank.late import LateInteraction, WordMatch
 from pincite.rerank.metrics import Metrics

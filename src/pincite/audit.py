@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pincite.core.locators import locator_key, means_own
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk
 from pincite.ingest.structure.sequence import readings
+from pincite.model.locators import locator_key, means_own
 from pincite.store.snapshot import Snapshot
 
 # A section with less than this and nothing below it says nothing; "[Reserved]" says why.

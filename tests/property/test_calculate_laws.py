@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.agent.calculate import calculate
-from pincite.agent.units import CalculationError, find_unit
+from pincite.model.units import CalculationError, find_unit
 
 NUMBERS = st.integers(0, 10**6).map(str) | st.decimals(0, 1000, places=3).map(str)
 LENGTHS = ["mm", "cm", "m", "km", "in", "ft"]

@@ -18,10 +18,10 @@ from fractions import Fraction
 from functools import reduce
 from math import isqrt
 
-from pincite.agent.units import (
+from pincite.model.units import (
     NUMBER,
+    Amount,
     CalculationError,
-    Quantity,
     Unit,
     find_unit,
     in_words,
@@ -49,7 +49,7 @@ class Result:
     """What a calculation gives."""
 
     expression: str
-    quantity: Quantity
+    quantity: Amount
     unit: Unit
 
     @property
@@ -92,7 +92,7 @@ class _Parser:
             raise self._unexpected()
         return Result(self.expression.strip(), found, unit)
 
-    def _asked_unit(self, found: Quantity) -> Unit:
+    def _asked_unit(self, found: Amount) -> Unit:
         start = self.at = self.at + 1
         size = self.product()
         name = "".join(self.tokens[start : self.at]).replace("per", "/")
@@ -105,7 +105,7 @@ class _Parser:
             raise CalculationError("division by zero", hint="name a unit after 'in'")
         return Unit(name, size.dimension, size.value)
 
-    def _own_unit(self, found: Quantity) -> Unit:
+    def _own_unit(self, found: Amount) -> Unit:
         """Return the first unit of the expression that the result can have."""
         if found.dimension == NUMBER:
             only_percent = self.units and all(unit.name == "%" for unit in self.units)
@@ -114,7 +114,7 @@ class _Parser:
         fitting = (unit for unit in self.units if unit.dimension == found.dimension)
         return next(fitting, usual_unit(found.dimension))
 
-    def sum(self) -> Quantity:
+    def sum(self) -> Amount:
         self.depth += 1
         if self.depth > MOST_DEPTH:
             raise CalculationError("too many brackets", hint="do it in steps")
@@ -126,7 +126,7 @@ class _Parser:
         self.depth -= 1
         return found
 
-    def product(self) -> Quantity:
+    def product(self) -> Amount:
         found = self.power()
         while self._is("*", "/"):
             sign = self._next()
@@ -134,7 +134,7 @@ class _Parser:
             found = _small(found * other if sign == "*" else found / other)
         return found
 
-    def power(self) -> Quantity:
+    def power(self) -> Amount:
         signs = 0
         while self._is("-"):
             self._next()
@@ -143,7 +143,7 @@ class _Parser:
         if self._is("^"):
             self._next()
             found = _small(found.to_power(self._exponent()))
-        return Quantity(-found.value, found.dimension, found.is_exact) if signs % 2 else found
+        return Amount(-found.value, found.dimension, found.is_exact) if signs % 2 else found
 
     def _exponent(self) -> int:
         sign = -1 if self._is("-") and self._next() else 1
@@ -155,7 +155,7 @@ class _Parser:
             )
         return sign * int(text)
 
-    def atom(self) -> Quantity:
+    def atom(self) -> Amount:
         token = self._next()
         if token == "(":
             found = self.sum()
@@ -163,14 +163,14 @@ class _Parser:
             return found
         if token[0] in "0123456789.":
             unit = self._unit_behind()
-            return Quantity(Fraction(token) * (unit.size if unit else 1), _of(unit))
+            return Amount(Fraction(token) * (unit.size if unit else 1), _of(unit))
         if token in FUNCTIONS and self._is("("):
             return self._function(token)
         unit = find_unit(token)
         if unit is None:
             raise _unknown(token) if token[0].isalpha() else self._unexpected(token)
         self.units.append(unit)
-        return Quantity(unit.size, unit.dimension)
+        return Amount(unit.size, unit.dimension)
 
     def _unit_behind(self) -> Unit | None:
         """Return the unit that stands directly behind a number."""
@@ -191,7 +191,7 @@ class _Parser:
         self.units.append(unit)
         return unit
 
-    def _function(self, name: str) -> Quantity:
+    def _function(self, name: str) -> Amount:
         self._expect("(")
         values = [self.sum()]
         while self._is(","):
@@ -253,14 +253,14 @@ def _of(unit: Unit | None) -> tuple[int, int, int, int, int]:
     return unit.dimension if unit else NUMBER
 
 
-def _small(quantity: Quantity) -> Quantity:
+def _small(quantity: Amount) -> Amount:
     value = quantity.value
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
         raise CalculationError("the numbers become too large", hint="check the exponents")
     return quantity
 
 
-def _root(quantity: Quantity) -> Quantity:
+def _root(quantity: Amount) -> Amount:
     """Return the square root, exact where there is one."""
     value = quantity.value
     if value < 0:
@@ -273,10 +273,10 @@ def _root(quantity: Quantity) -> Quantity:
     dimension = (metre, kilogram, second, ampere, kelvin)
     above, below = isqrt(value.numerator), isqrt(value.denominator)
     if above**2 == value.numerator and below**2 == value.denominator:
-        return Quantity(Fraction(above, below), dimension, quantity.is_exact)
+        return Amount(Fraction(above, below), dimension, quantity.is_exact)
     scale = 10**ROOT_DIGITS
     root = isqrt(value.numerator * scale**2 // value.denominator)
-    return Quantity(Fraction(root, scale), dimension, is_exact=False)
+    return Amount(Fraction(root, scale), dimension, is_exact=False)
 
 
 def _unknown(word: str) -> CalculationError:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pincite.answer.quantities import Quantity, names, quantities, row_quantities
 from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source, Verdict
-from pincite.core.locators import locator_key
-from pincite.index.locators import mention_spans
+from pincite.core.tables import parse_table, unit_of
 from pincite.index.tokens import Analyzer
+from pincite.model.locators import locator_key, mention_spans
+from pincite.model.units import Quantity, kind_of, names, quantities
 
 # A sentence that shares fewer of its content words with what it cites is about something else.
 LEAST_SHARED = 0.5
@@ -208,3 +208,19 @@ def _folded(text: str) -> str:
 
 def _numbers(sources: Sequence[Source]) -> str:
     return "".join(f"[{source.number}]" for source in sources)
+
+
+def row_quantities(table_text: str) -> Iterator[tuple[int, list[Quantity]]]:
+    """Yield for each row of a table its number and its numbers, in the units of their columns."""
+    table = parse_table(table_text)
+    if table is None:
+        return
+    kinds = [kind_of(unit_of(name)) for name in table.columns]
+    for number, row in enumerate(table.rows):
+        found = []
+        for cell, column in zip(row, kinds, strict=False):
+            for each in quantities(cell):
+                if not each.kind and column:
+                    each = Quantity(each.value * column.size, column.name, each.start, each.end)
+                found.append(each)
+        yield number, found

@@ -11,7 +11,7 @@ from pincite.api import Index
 from pincite.ask.extract import Candidate
 from pincite.core.editions import years
 from pincite.core.types import Filters, Span
-from pincite.index.locators import mention_spans
+from pincite.model.locators import mention_spans
 
 MOST_NEAREST = 3
 # Just below what is enough, something is there; further below, nothing is.

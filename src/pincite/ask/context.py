@@ -18,9 +18,9 @@ from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Role, Source
 from pincite.api import Index, Result
 from pincite.core.editions import years
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Span
 from pincite.ingest.tokencount import estimated_tokens
+from pincite.model.locators import locator_key
 from pincite.retrieve.companions import Companion
 
 # Share of the budget that companions get at most; what they leave is for hits.

@@ -14,21 +14,20 @@ from pincite.ask.picking import Asked, Pick, pick
 from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter
 from pincite.ask.shown import place_shown, row_shown
 from pincite.ask.terms import asked_term, defined
-from pincite.core.locators import locator_key
 from pincite.core.tables import Cell, Table, find_cells, parse_table
 from pincite.core.types import Chunk, Span
 from pincite.index.cells import SEPARATOR, rows_of_cell
-from pincite.index.locators import mention_spans
+from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
 
 # Words that ask for a place and say nothing of what is wanted there.
 _ASKING = frozenset(
     re.findall(
         r"\w+",
         "show give read tell say says said state states text wording define defined definition "
-        "mean means meant meaning look find what where which edition editions section clause "
-        "paragraph article rule table chapter please cite quote version current me us my exactly",
+        "mean means meant meaning look find what where which edition editions please cite quote "
+        "version current me us my exactly",
     )
-)
+) | {each.word for each in PLACE_WORDS if "en" in each.languages and each.kind != "step"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[\w²³°%.-]+")
 # A number with its unit, and words without any.

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pincite.answer.quantities import Quantity, quantities
 from pincite.core.intervals import intervals_of, numbers
 from pincite.core.tables import Table, unit_of
-from pincite.index.locators import mention_spans
 from pincite.index.tokens import Analyzer
+from pincite.model.locators import mention_spans
+from pincite.model.units import Quantity, quantities
 
 # A question names a row by a number, surer if it has a unit, or by its words.
 BY_NUMBER, BY_BARE_NUMBER, BY_WORDS = 2.0, 1.0, 2.0

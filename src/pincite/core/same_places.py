@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
+from pincite.model.locators import locator_key
 
 # So much of the words of two places must be in both (Dice, by count of each word) for them to be
 # one place: under the same number, and under another.

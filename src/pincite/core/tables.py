@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.core.intervals import intervals_of, numbers, unit_behind
+from pincite.model.units import symbols
 
 _CELL_SPLIT = re.compile(r"(?<!\\)\|")
 # Nothing but dashes and their signs: a row may begin with "--" where it has nothing to say.
@@ -21,15 +22,6 @@ _EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
 _WORD = re.compile(r"[\w²³°%]+")
 
 NAME_CHARS = 80  # of a row's name
-
-# Units that are surely units: a value in one of them does not fit a column in another.
-_UNITS = frozenset(
-    re.findall(
-        r"\S+",
-        "mm cm m km mm² cm² m² mm³ m³ kg g t a ma ka v kv w kw mw va kva hz khz mhz ghz °c °f % s "
-        "min h db pa kpa mpa n kn l ml ft in lb oz psi",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +225,7 @@ def _widths(table: Table, column: int, value: float) -> dict[int, float]:
 def _same_unit(asked: str, own: str) -> bool:
     """Return whether a value could be in a column's unit; unknown units are given the benefit."""
     a, b = asked.casefold(), own.casefold()
-    return a == b or a not in _UNITS or b not in _UNITS
+    return a == b or a not in symbols() or b not in symbols()
 
 
 def _words(text: str) -> set[str]:

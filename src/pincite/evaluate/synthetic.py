@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from pincite.core.locators import locator_key
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk, Loaded
 from pincite.evaluate.synthetic_words import (
@@ -26,6 +25,7 @@ from pincite.evaluate.synthetic_words import (
     row_words,
     verb_for,
 )
+from pincite.model.locators import locator_key
 from pincite.store.snapshot import Snapshot
 
 Asking = Literal["locator", "definition", "cell", "heading", "masked_name"]

@@ -16,8 +16,8 @@ from typing import Any
 from pincite.answer.values import Usage
 from pincite.ask.language_model import LanguageModel
 from pincite.ask.prompt import quoted
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
+from pincite.model.locators import locator_key
 from pincite.store.snapshot import Snapshot
 
 SYSTEM = """\

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Link
 from pincite.index.languages import QueryAnalyzer
+from pincite.model.locators import locator_key
 from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 

@@ -26,12 +26,12 @@ from pincite.index.languages import (
     language_codes,
     language_of,
 )
-from pincite.index.locators import keys_of
 from pincite.index.places import PlaceColumns, Places, merged_places
 from pincite.index.postings import Array, build_postings, live_terms
 from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
 from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
+from pincite.model.locators import keys_of
 from pincite.store.location import Location, open_writer
 from pincite.store.manifest import Manifest, SegmentEntry
 from pincite.store.segment import Segment

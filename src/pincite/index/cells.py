@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pincite.core.locators import locator_key
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk
+from pincite.model.locators import locator_key
 from pincite.store.snapshot import Snapshot
 
 SEPARATOR = " > "  # between a table, its row and its column

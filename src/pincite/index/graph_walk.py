@@ -6,9 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pincite.core.locators import locator_key
 from pincite.core.traversal import CONTAINS, Follow
 from pincite.index.languages import QueryAnalyzer
+from pincite.model.locators import locator_key
 from pincite.store.graph import Place
 from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot

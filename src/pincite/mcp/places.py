@@ -15,8 +15,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from pincite.api import Index
 from pincite.core.editions import in_force, parse_date
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Filters
+from pincite.model.locators import locator_key
 from pincite.store.graph import Place
 from pincite.store.location import graph_rows
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Hit, Query, Ranking
 from pincite.index.languages import QueryAnalyzer
+from pincite.model.locators import locator_key
 from pincite.retrieve.neighbours import Neighbours
 
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pincite.core.editions import years
-from pincite.core.locators import locator_key
 from pincite.core.stages import Retriever
 from pincite.core.types import Chunk, Filters, Hit, Query, Ranking, Span
 from pincite.index.filters import NOTHING, RowFilter
 from pincite.index.languages import QueryAnalyzer
-from pincite.index.locators import Mention, in_range, mentions
+from pincite.model.locators import Mention, in_range, locator_key, mentions
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_CHARS = 100

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Link, Span
+from pincite.model.locators import locator_key
 from pincite.retrieve.neighbours import MAX_USES, NOT_FOLLOWED, Homes
 from pincite.store.graph import GraphRows, Place
 from pincite.store.location import graph_rows

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pincite.agent.calculate import calculate
-from pincite.agent.units import CalculationError
+from pincite.model.units import CalculationError
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.ingest.structure.numbering import heading_label, is_wrapped, marks, plain_words
+from pincite.ingest.structure.numbering import is_wrapped, marks
+from pincite.model.locators import heading_label, plain_words
 
 
 @pytest.mark.parametrize(

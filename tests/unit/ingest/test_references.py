@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.locators import locator_key
 from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Document, Link
 from pincite.ingest.load import parse
 from pincite.ingest.references.find import references
+from pincite.model.locators import locator_key
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 CODE = """# Part 40 Harbour Code

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pincite.core.editions import Edition
-from pincite.core.locators import locator_key
 from pincite.core.tables import find_cells, parse_table
 from pincite.core.types import Chunk, Span
 from pincite.evaluate.grades import ideal_gains
 from pincite.evaluate.judgements.questions import Place, Question
+from pincite.model.locators import locator_key
 from pincite.store.snapshot import Snapshot
 
 

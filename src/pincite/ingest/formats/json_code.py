@@ -14,7 +14,7 @@ from pincite.ingest.formats.canonical import Writer, titled
 from pincite.ingest.formats.grid import MAX_COLUMNS, Row, TableText
 from pincite.ingest.formats.inline import one_line
 from pincite.ingest.parsed import Parsed
-from pincite.ingest.structure.numbering import heading_label
+from pincite.model.locators import heading_label
 
 MAX_DEPTH = 40
 # Where the parts of a level are found, and what the level is called when a part has no word for it.

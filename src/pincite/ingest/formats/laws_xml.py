@@ -17,8 +17,8 @@ from pincite.ingest.formats.laws_tables import table_of
 from pincite.ingest.formats.laws_words import defined_term, labelled, read_words, words_of
 from pincite.ingest.formats.xml import Element, elements, local_name, parse_xml
 from pincite.ingest.parsed import Parsed
-from pincite.ingest.structure.numbering import heading_label
 from pincite.ingest.structure.terms import TERM
+from pincite.model.locators import heading_label
 
 _LIMS = "{http://justice.gc.ca/lims}"
 _DATES = ("lastAmendedDate", "pit-date", "inforce-start-date")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pincite.ingest.parsed import Parsed, decode, form_feed_pages
-from pincite.ingest.structure.numbering import HEADING_RANK, HeadingLabel, heading_label
 from pincite.ingest.structure.sequence import readings
 from pincite.ingest.tree import Block
+from pincite.model.locators import HEADING_RANK, LETTERED, HeadingLabel, heading_label
 
 Number = tuple[int, ...]
 TITLE_CHARS = 120
@@ -23,7 +23,6 @@ _LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]*[0-9ivxlc]*$")
 _SENTENCE = re.compile(r"\b(?:may|must|shall|is|are|was|were|has|have|can|will|does?|should)\b")
 _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
 _ENDED = re.compile(r"[.;:!?)\]”\"]\s*$")
-_LETTERED = ("appendix", "annex", "annexe", "appendice", "allegato", "schedule", "subpart")
 _LONGEST = 100
 _BEAM = 16
 
@@ -183,7 +182,7 @@ def _number(name: HeadingLabel) -> Number:
             values.append(int(digits.group()))
         elif part:
             found = readings(f"({part})") if part.isalpha() and part.isascii() else ()
-            is_letter = name.scheme in _LETTERED and len(part) == 1
+            is_letter = name.scheme in LETTERED and len(part) == 1
             values.append(int(found[0 if is_letter else -1][1]) if found else 0)
     return tuple(values)
 

@@ -11,22 +11,74 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pincite.ingest.references.citation_words import (
-    ASIDE,
-    HEAD,
-    INNER,
-    JOIN,
-    LABEL,
-    NAMED,
-    PLURALS,
-    QUANTITY,
-    STANDARD,
-    TO_NAME,
-    TO_PLACE,
-    TO_SOMETHING,
-    TO_THIS,
-)
 from pincite.ingest.structure.sequence import readings
+from pincite.model.locators import EVERYDAY, INNER, NAMED, TABLE_WORDS, any_of, forms_of, singular
+from pincite.model.units import unit_follows
+
+_S = r"(?:[ \t\xa0]{1,4}(?:\r?\n[ \t>]*)?|\r?\n[ \t>]*)"  # a gap, but no paragraph's end
+_NUMBER = (
+    r"\d{1,5}(?:[A-Za-z]{1,2}(?=[\s.,;:)(–-]|$))?(?:\.\d+[A-Za-z]{0,2})*"
+    r"(?:-\d+[A-Za-z]?(?!\.?\d))?(?![A-Za-z0-9])"
+)
+_LETTERED = r"(?:[A-Z](?:[.-]?\d+(?:\.\d+)*)?|[IVXLC]+)(?![\w’'])"  # "C", "A.4", "IV"
+_LABEL = r"\([0-9A-Za-z.]{1,6}\)"
+_LABELS = rf"{_LABEL}(?:[ ]?{_LABEL}){{0,7}}"
+
+# Of short forms only these two: "ch. 7" is more often of another law.
+_FORMS = [
+    form for form in forms_of((*INNER, *NAMED)) if form[-1] != "." or form in ("art.", "sec.")
+]
+_WORD = any_of((*_FORMS, *(f"{word}(s)" for word in (*INNER, *NAMED))))
+_LISTED = rf"(?:,?{_S}(?:(?:and|or|through|to){_S})?)?"  # between two labels, if anything is
+_WORKS = ("title", "act", "code", "provision", "regulations", "rules")
+_OWN = any_of((*(INNER.keys() - {"step", "item"}), *NAMED, *_WORKS))
+_OWN_WORD = rf"(?:this|these|the{_S}present){_S}(?:rule{_S})?{_OWN}"
+
+_HEAD = re.compile(
+    rf"""
+    (?=[§\d(]|(?<![A-Za-z])[A-Za-z])(?:  # no place begins inside a word: most letters are done
+    (?P<law>(?<![\d.])\d{{1,3}}{_S}U\.?{_S}?S\.?{_S}?C\.?)(?:{_S}?§{{1,2}})?{_S}?
+        (?:(?P<law_word>(?i:chapter|part)){_S})?(?P<law_number>{_NUMBER})(?P<law_labels>{_LABELS})?
+  | (?P<cfr>(?<![\d.])\d{{1,3}}{_S}(?:CFR|C\.F\.R\.))(?:{_S}?§{{1,2}})?{_S}?
+        (?:(?P<cfr_word>(?i:parts?|subpart|chapter|appendix)){_S})?
+        (?P<cfr_number>{_NUMBER}|{_LETTERED})(?P<cfr_labels>{_LABELS})?
+  | (?P<sign>§{{1,2}}){_S}?(?P<sign_number>{_NUMBER})(?P<sign_labels>[ ]?{_LABELS})?
+  | (?<![\w-])(?P<this>(?i:this|these){_S})?(?P<word>(?i:{_WORD})){_S}(?:
+        (?P<number>{_NUMBER}|{_LETTERED})(?P<labels>[ ]?{_LABELS})? | (?P<only>{_LABELS}))
+  | \b(?P<own>(?i:{_OWN_WORD}))\b(?![ ](?:number|title)\b)
+  | \b(?:in|under|by|of|per|see|with){_S}(?P<cued>{_LABELS})(?!{_S}(?:an?|the|any|each|all)\b)
+  | (?P<loose>(?>{_LABELS}))
+        (?=(?>(?:{_LISTED}{_LABEL}){{0,80}}){_S}of{_S}(?i:{_OWN_WORD})\b)
+  | (?<![\w.,$€£#/–—-])(?P<bare>\d{{1,5}}(?:\.\d+)+(?:-\d+(?!\.?\d))?(?!\w|\.\d)
+        |\d{{1,4}}(?=\([\da-zA-Z]))(?P<bare_labels>[ ]?{_LABELS})?)
+    """,
+    re.VERBOSE,
+)
+_JOIN = re.compile(
+    rf"(?:(?P<comma>,){_S}?(?:(?:and/or|and|or|et|ou){_S})?|{_S}(?:and/or|and|or|et|ou){_S}"
+    rf"|(?P<through>,?{_S}(?:through|thru|to){_S}|[ ]?[–—-][ ]?))"
+    rf"(?:(?P<sign>§{{1,2}}){_S}?|(?P<word>(?i:{_WORD})){_S})?"
+    rf"(?:(?P<number>{_NUMBER}|[A-Z](?![\w.’']))(?P<labels>[ ]?{_LABELS})?|(?P<only>{_LABELS}))"
+)
+# In front of a citation: the other work it stands in, as in "CSA C360-03, Table 10".
+# or "DORS/2020-130, art. 41" or "L.C. 1990, ch. 7, art. 34".
+_STANDARD = re.compile(
+    r"\b(?P<name>[A-Z]{3,}(?:[/ ][A-Z]+)?[ /-][A-Z]?\d[\w.-]*"
+    r"|(?:[LS]\.C\.|[LR]\.[RS]\.(?:C\.)?)[ ,\d()A-Z-]{0,14}ch?\. ?[\w.-]{1,6}),? ?\(?$"
+)
+_ASIDE = re.compile(rf",?{_S}(?P<name>Exception(?:{_S}No\.{_S}?\d+)?)(?![\w:])")
+_TO_THIS = re.compile(rf"{_S}(?:of|in|to){_S}(?i:{_OWN_WORD}|the{_S}(?:part|section))\b")
+_TO_PLACE = re.compile(
+    rf"{_S}(?:of|(?P<to>to|in)){_S}(?:the{_S}(?:clause|provision)s?{_S}at{_S})?(?=[§\dA-Za-z(])"
+)
+_TO_NAME = re.compile(
+    rf"(?:,?{_S}(?:and|or){_S}[A-Z]\w+{_S}(?:No\.{_S}?)?\d+)?{_S}"
+    rf"(?:(?:(?:of|to){_S}(?:the|that|such|said)|de{_S}(?:la|cette)|du){_S}(?P<name>[A-Z][\w.’'-]*"
+    rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?"
+    rf"(?:[A-Z]\.(?={_S}[A-Z])|[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}})){{0,14}})"
+    rf"|(?:of|to){_S}(?P<code>(?i:title){_S}\d+|[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
+)
+_TO_SOMETHING = re.compile(rf"{_S}of{_S}\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +128,7 @@ def citations(text: str, start: int, end: int) -> Iterator[Citation]:
     [('97.305', ('(c)',)), ('97.307', ('(f)',))]
     """
     position = start
-    while match := HEAD.search(text, position, end):
+    while match := _HEAD.search(text, position, end):
         found = _citation(text, match, end)
         if found is None:
             position = match.start() + 1 if match["cued"] is None else match.start("cued") + 1
@@ -85,26 +137,13 @@ def citations(text: str, start: int, end: int) -> Iterator[Citation]:
         position = max(found.end, position + 1)
 
 
-def is_quantity(text: str, position: int) -> bool:
-    """Return whether a number that ends here is followed by a unit."""
-    return QUANTITY.match(text, position) is not None
-
-
-def singular(word: str) -> str:
-    """Return the word for one place: ``appendix`` for ``Appendices``."""
-    word = word.lower().removesuffix("(s)")
-    if word in PLURALS:
-        return PLURALS[word]
-    return word if word in INNER or word in NAMED else word.removesuffix("s")
-
-
 def labels_of(text: str) -> tuple[str, ...]:
     """Return the labels of ``(a) (1)(ii)``, none if one of them cannot be a label.
 
     >>> labels_of("(a) (1)(ii)"), labels_of("(see)")
     (('(a)', '(1)', '(ii)'), ())
     """
-    found = tuple(re.findall(LABEL, text))
+    found = tuple(re.findall(_LABEL, text))
     return found if all(_is_label(label) for label in found) else ()
 
 
@@ -126,10 +165,10 @@ def _citation(text: str, match: re.Match[str], end: int, depth: int = 0) -> Cita
     if head is None:
         return None
     first = head.cited[0]
-    if head.is_bare and not first.labels and is_quantity(text, first.end):
+    if head.is_bare and not first.labels and unit_follows(text, first.end):
         return None
     whole = _with_list(text, head, end, plural=_is_plural(match))
-    if aside := ASIDE.match(text, whole.end, end):
+    if aside := _ASIDE.match(text, whole.end, end):
         whole = replace(whole, aside=aside["name"], end=aside.end())
     tail = _tail(text, whole, end, depth)
     return replace(whole, tail=tail, end=max(whole.end, tail.end))
@@ -153,11 +192,13 @@ def _head(match: re.Match[str]) -> Citation | None:
     word = singular(word or ("section" if kind == "sign" else ""))
     if number[:1].isalpha() and (word not in NAMED or _is_pronoun(match["word"] or "", number)):
         return None
+    if word in EVERYDAY and "." in number:  # the number alone says it: "Acquisition Regulation 3.5"
+        return None
     # "sections (a)" is seldom said, and "section(s)" often.
-    doubtful = not number and INNER.get(word) == 0
+    doubtful = word in EVERYDAY or (not number and INNER.get(word) == 0)
     first = Cited(match.start(), stop, number, labels, is_doubtful=doubtful)
     law = " ".join((match["law"] or match["cfr"] or "").split())
-    if standard := STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
+    if standard := _STANDARD.search(match.string, max(0, match.start() - 40), match.start()):
         law = law or standard["name"]
     return Citation(match.start(), stop, word, (first,), law=law, is_bare=kind == "bare")
 
@@ -175,12 +216,12 @@ def _is_plural(match: re.Match[str]) -> bool:
 def _with_list(text: str, head: Citation, end: int, *, plural: bool) -> Citation:
     """Return the citation with the places that are joined to its first."""
     cited = list(head.cited)
-    while match := JOIN.match(text, cited[-1].end, end):
+    while match := _JOIN.match(text, cited[-1].end, end):
         place = _joined(text, match, head, cited[-1], plural)
         if place is None:
             break
         cited.append(place)
-    if plural and head.word not in ("table", "tableau") and len(cited) == 1:
+    if plural and head.word not in TABLE_WORDS and len(cited) == 1:
         cited = list(_hyphen_range(cited[0]))
     return replace(head, cited=tuple(cited), end=cited[-1].end)
 
@@ -206,9 +247,10 @@ def _joined(
         number[:1].isalpha(),
         "." in number,
     )
-    if not before.number or not is_like or is_quantity(text, stop):
+    if not before.number or not is_like or unit_follows(text, stop):
         return None
     doubtful = not plural and not match["sign"] and not word and "." not in number
+    doubtful = doubtful or head.word in EVERYDAY
     return Cited(start, stop, number, labels, ends_range, is_doubtful=doubtful)
 
 
@@ -224,15 +266,15 @@ def _hyphen_range(cited: Cited) -> Iterator[Cited]:
 
 def _tail(text: str, citation: Citation, end: int, depth: int) -> Tail:
     position = citation.end
-    if match := TO_THIS.match(text, position, end):
+    if match := _TO_THIS.match(text, position, end):
         return Tail("this", word=singular(match.group().split()[-1]), end=match.end())
-    if match := TO_PLACE.match(text, position, end):
+    if match := _TO_PLACE.match(text, position, end):
         takes_to = citation.word in ("appendix", "annex", "table", "schedule", "subpart")
         takes_to = takes_to or not citation.cited[0].number
-        head = HEAD.match(text, match.end(), end) if takes_to or not match["to"] else None
+        head = _HEAD.match(text, match.end(), end) if takes_to or not match["to"] else None
         if head and depth < 3 and (found := _citation(text, head, end, depth + 1)):
             return Tail("place", place=found, end=found.end)
-    if match := TO_NAME.match(text, position, end):
+    if match := _TO_NAME.match(text, position, end):
         name = " ".join((match["name"] or match["code"]).split())
         return Tail("name", name=name, end=match.end())
-    return Tail("other" if TO_SOMETHING.match(text, position, end) else "")
+    return Tail("other" if _TO_SOMETHING.match(text, position, end) else "")

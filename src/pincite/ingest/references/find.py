@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Link, Span
 from pincite.ingest.references.columns import Columns, cell_targets, head_columns
 from pincite.ingest.references.names import names
 from pincite.ingest.references.places import Places
 from pincite.ingest.references.resolve import INSIDE, Resolver, Target
+from pincite.model.locators import locator_key
 
 _NEAR = re.compile(
     r"\b(?:the\s+)?(?:(?P<next>following|accompanying|next)|(?P<last>preceding|previous))\s+table\b"

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pincite.ingest.references.citations import Citation, Cited, Tail, citations, is_quantity
+from pincite.ingest.references.citations import Citation, Cited, Tail, citations
+from pincite.model.locators import FRENCH_PARTS
+from pincite.model.units import unit_follows
 
 SAMPLE_CHARS = 50_000
 _FRENCH = re.compile(r"\b(?:le|la|les|des|du|est|une|dans|pour|que|sont|aux|ou|et)\b")
@@ -20,18 +22,8 @@ _S = r"(?:[ \t\xa0]{1,4}(?:\r?\n[ \t>]*)?|\r?\n[ \t>]*)"  # a gap, but no paragr
 _LABEL = r"(?:\([0-9A-Za-z.]{1,6}\)|[a-z]{1,2}(?:\.\d{1,2})?\))"
 _NUMBER = r"\d{1,4}[A-Z]?(?:\.\d+)*(?![\d,]\d)"
 _PLACE = rf"(?:(?P<number>{_NUMBER})(?P<labels>{_LABEL}{{0,8}})|(?P<only>{_LABEL}{{1,8}}))(?!\w)"
-_WORDS = {
-    "sous-alinéa": "subparagraph",
-    "alinéa": "paragraph",
-    "paragraphe": "subsection",
-    "article": "article",
-    "sous-division": "subclause",
-    "division": "clause",
-    "sous-disposition": "subclause",
-    "disposition": "clause",
-}
-_OWN_WORDS = {**_WORDS, "article": "section", "partie": "partie", "annexe": "annexe"}
-_WORD = rf"(?P<word>(?i:{'|'.join(_WORDS)})s?)"
+_OWN_WORDS = {**FRENCH_PARTS, "article": "section", "partie": "partie", "annexe": "annexe"}
+_WORD = rf"(?P<word>(?i:{'|'.join(FRENCH_PARTS)})s?)"
 _OF = rf"{_S}(?:d[ue]s?(?:{_S}(?:l['’]|la{_S}))?|de{_S}l['’]|d['’])(?:{_S})?"
 _OWN = rf"(?:présente?|cet|ce|cette){_S}(?P<own>{'|'.join(_OWN_WORDS)})\b"
 
@@ -139,7 +131,7 @@ def _joined(
         return None
     place = _cited(join)
     if place.number and not place.labels:
-        if not before.number or is_quantity(text, place.end):
+        if not before.number or unit_follows(text, place.end):
             return None
         doubtful = not plural and not join["word"] and "." not in place.number
         place = replace(place, is_doubtful=doubtful)
@@ -151,7 +143,8 @@ def _joined(
 def _singular(word: str) -> tuple[str, bool]:
     """Return the word for a place in English, and whether there are several."""
     lower = word.lower()
-    return (_WORDS[lower], False) if lower in _WORDS else (_WORDS[lower[:-1]], True)
+    is_one = lower in FRENCH_PARTS
+    return FRENCH_PARTS[lower if is_one else lower[:-1]], not is_one
 
 
 def _tail(text: str, citation: Citation, end: int, depth: int) -> Tail:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pincite.core.locators import locator_key
 from pincite.ingest.references.places import Places
+from pincite.model.locators import locator_key
 
 _QUOTED = r"[\"“][^\"“”\r\n]{1,80}[\"”]"
 _MARK = r"[*_]{0,3}"

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, by_id
+from pincite.model.locators import locator_key
 
 MAX_RANGE = 50
 _MIN_SECTIONS = 3  # as many bear the number of one part before others count as foreign

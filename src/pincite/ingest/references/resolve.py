@@ -7,14 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
-from pincite.ingest.references.citation_words import INNER, NAMED
 from pincite.ingest.references.citations import Citation, Cited, citations
 from pincite.ingest.references.french import french_citations, is_french
 from pincite.ingest.references.laws import law_stretches
 from pincite.ingest.references.places import Places
 from pincite.ingest.structure.sequence import readings
+from pincite.model.locators import EVERYDAY, INNER, NAMED, TABLE_WORDS, locator_key
 
 INSIDE, OUTSIDE = "refers_to", "refers_outside"
 # Before a bare number: what makes it a place, and what makes it a quantity.
@@ -63,7 +62,10 @@ class Resolver:
             located = self._located(citation, whole, chunk)
         else:
             located = [(self._absolute(citation, each, chunk), each) for each in whole]
-        return [self._of_law(each) for each in self._linked(citation, located)]
+        found = [self._of_law(each) for each in self._linked(citation, located)]
+        if not found and citation.word in EVERYDAY and citation.tail.place:
+            return self.targets(citation.tail.place, chunk)  # "Division II of Part VI of the Act"
+        return found
 
     def _of_law(self, target: Target) -> Target:
         """Return a number as of another law, where a table says that it is."""
@@ -126,7 +128,7 @@ class Resolver:
         if citation.law and not ("CFR" in citation.law.replace(".", "") and "." in number):
             name = word if word in NAMED else ""
             return " ".join(f"{citation.law} {name} {number}".split())
-        if word in ("table", "tableau", "tabella"):
+        if word in TABLE_WORDS:
             named = self._table(citation, number, chunk)
             known = word == "table" or self.places.has(locator_key(named))
             return named if known else f"{word} {number}"

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.ingest.structure.numbering import LINE, heading_label, plain_words
+from pincite.ingest.structure.numbering import LINE
 from pincite.ingest.tree import Block
+from pincite.model.locators import PLACE_WORD, TABLE_WORD, heading_label, plain_words
 
 _NUMBER = r"(?:[A-Z]{0,2}[.-]?[0-9]+(?:[.–-][0-9A-Za-z]+)*(?:\([0-9A-Za-z]{1,4}\))*|[IVXLC]+|[A-Z])"
 _CAPTION = re.compile(
-    rf"(?i:table|tableau|tabella)\b(?: (?P<number>{_NUMBER})(?![\w(]))?"
-    r"(?P<to> (?i:to) (?:(?i:paragraph|section|part|subpart|appendix)\b|§)[^—:]*)?"
+    rf"(?i:{TABLE_WORD})\b(?: (?P<number>{_NUMBER})(?![\w(]))?"
+    rf"(?P<to> (?i:to) (?:(?i:{PLACE_WORD})\b|§)[^—:]*)?"
     r" ?(?P<mark>-(?= )|[.:—–]*)[ \t]*"
 )
 _ALLOWED_CAPTION = 240

@@ -1,105 +1,15 @@
-"""Labels in front of headings and items: their grammars, as they are printed."""
+"""Labels in front of items: their grammar as they are printed, and what speaks against one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
-# What the words of a heading are worth, 1 being the highest; readers of plain text use it.
-HEADING_RANK = {
-    **dict.fromkeys(("title", "titre", "titolo", "part", "partie", "parte"), 1),
-    **dict.fromkeys(("division", "book", "livre", "libro"), 1),
-    **dict.fromkeys(("appendix", "annex", "annexe", "appendice", "allegato", "schedule"), 1),
-    **dict.fromkeys(("subpart", "chapter", "chapitre", "capitolo", "capo", "subchapter"), 2),
-    **dict.fromkeys(("article", "articolo", "rule", "règle", "regola", "regulation"), 3),
-    **dict.fromkeys(("section", "sezione", "§", "decimal", "bare"), 4),
-}
-_ARABIC = r"[0-9]+(?:er|bis|ter|[A-Za-z])?(?:[.–-](?:[0-9]+[A-Za-z]?|[A-Z]|bis|ter)(?![A-Za-z]))*"
-_PARENS = r"(?:\([0-9A-Za-z]{1,4}\))*"
-_HYPHENS = r"(?:-[0-9]+[A-Za-z]?(?!\.?[0-9]))*"  # "52.202-1", but no range "1.5-2.5"
-_NUMBER = rf"(?:{_ARABIC}|[A-Z][.-][0-9]+(?:\.[0-9]+)*|[IVXLCDM]+|[A-Z])"
-_KEYWORD = "|".join(word for word in HEADING_RANK if word not in ("§", "decimal", "bare"))
-_SEPARATOR = r"[ \t]*(?:[.:)—–]+|-(?![0-9]))?(?=[\s—–:]|$|(?<=[.:—–-])\S)[ \t]*"
-_HEADINGS = (
-    re.compile(
-        rf"(?P<label>(?P<word>(?i:{_KEYWORD})) (?P<number>{_NUMBER}))(?!\w)"
-        rf"(?: (?i:to|of) (?i:part|chapter|subpart|article) {_NUMBER})?{_SEPARATOR}"
-    ),
-    re.compile(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
-    re.compile(
-        rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_HYPHENS}{_PARENS}))"
-        rf"(?!\w){_SEPARATOR}"
-    ),
-    re.compile(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$)"),
-    re.compile(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),
-    re.compile(r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"),
-)
-_MARKUP = re.compile(r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|</?[a-zA-Z][^<>]{0,80}>|\{#[\w-]{1,80}\}")
-_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
+from pincite.model.locators import LABELLED_WORD, PLACE_WORD
+
 # Lines as a reader sees them, whatever ends them.
 LINE = re.compile(r"[^\r\n\f\u2028\u2029]+")
-
-
-class HeadingLabel(NamedTuple):
-    """What a heading line says: the number as printed, its canonical form and the words."""
-
-    label: str
-    canonical: str
-    title: str
-    scheme: str
-
-
-def plain_words(line: str) -> str:
-    """Return the words of a heading or caption without Markdown signs and double spaces.
-
-    >>> plain_words("### **Fire** [Bolt](x.md) ###")
-    'Fire Bolt'
-    """
-    bare = line.strip()
-    if bare.startswith("#"):
-        bare = re.sub(r"\s#+$", "", bare.lstrip("#"))
-    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", bare)).split())
-
-
-def heading_label(line: str) -> HeadingLabel:
-    """Return label, canonical number, title and scheme of a heading; a plain one has no label.
-
-    >>> heading_label("## § 97.113 Prohibited transmissions.")[:3]
-    ('§ 97.113', '97.113', 'Prohibited transmissions')
-    >>> heading_label("Chapter 3: Spells")
-    HeadingLabel(label='Chapter 3', canonical='Chapter 3', title='Spells', scheme='chapter')
-    >>> heading_label("Fireball")
-    HeadingLabel(label='', canonical='', title='Fireball', scheme='')
-    """
-    words = plain_words(line)
-    for grammar in _HEADINGS:
-        if match := grammar.match(words):
-            title = _title(words[match.end() :])
-            found = match.groupdict()
-            if "bare" in found:
-                return HeadingLabel(found["label"], found["label"], title, "bare")
-            if "item" in found:
-                return HeadingLabel(found["label"], found["label"], title, "item")
-            return _numbered(found, title)
-    return HeadingLabel("", "", _title(words), "")
-
-
-def _numbered(found: dict[str, str], title: str) -> HeadingLabel:
-    word, number = found.get("word", ""), found["number"]
-    scheme = word.lower() or "decimal"
-    # A section is cited by its number alone; "Section IV" would be lost among chapters.
-    if scheme in ("§", "decimal") or (scheme in ("section", "sezione") and number[0].isdigit()):
-        canonical = number
-    else:
-        canonical = f"{word.capitalize()} {number}"
-    return HeadingLabel(found["label"], canonical, title, scheme)
-
-
-def _title(words: str) -> str:
-    words = words.strip(" \t—–:")
-    return words[:-1] if words.endswith(".") and not words.endswith("..") else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +38,11 @@ _RUN_IN = re.compile(
     r"[.:—–]{1,2}[*_]{0,3}[ \t]*(?=\()"
 )
 _REFERENCE = re.compile(
-    r"[*_]*[ \t]*(?:of (?:this|that|these|such|paragraph|subparagraph|section|subsection|article"
-    r"|chapter|part|rule|clause|§)|(?:above|below|hereof|thereof)\b|(?:through|to|or|and|and/or|–|-)"
-    r" ?(?:paragraphs? |items? )?\(|[,;)]|\.?$)"
+    rf"[*_]*[ \t]*(?:of (?:this|that|these|such|§|{PLACE_WORD})|(?:above|below|hereof|thereof)\b"
+    rf"|(?:through|to|or|and|and/or|–|-) ?(?:{LABELLED_WORD} )?\(|[,;)]|\.?$)"
 )
 _POINTER = re.compile(
-    r"(?:\b(?:paragraphs?|subparagraphs?|sections?|subsections?|clauses?|items?|articles?|rules?"
-    r"|tables?|see|under|with|of|in|by|to|from|the|a|than|per)|§|\() *$",
+    rf"(?:\b(?:{LABELLED_WORD}|see|under|with|of|in|by|to|from|the|a|than|per)|§|\() *$",
     re.IGNORECASE,
 )
 _ENDED = re.compile(r"(?:[.;:!?,—–)\]”\"'’*_|]|[;,] ?(?:and|or))\s*$")

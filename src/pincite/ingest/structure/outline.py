@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.ingest.structure.captions import is_table_caption
-from pincite.ingest.structure.numbering import HeadingLabel, heading_label, plain_words
 from pincite.ingest.tree import Block
+from pincite.model.locators import HeadingLabel, heading_label, plain_words
 
 _UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pincite.ingest.structure.numbering import plain_words
+from pincite.model.locators import plain_words
 
 # Words of a title, then a period and more words, or a period or colon and the first sub-item.
 _TITLE = re.compile(

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from pincite.api import Index
 from pincite.audit import Audit, Gap, audit
 from pincite.core.errors import StoreError
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk
 from pincite.evaluate.report import charts
+from pincite.model.locators import locator_key
 from pincite.serve import reading
 from pincite.serve.page.look import Look
 

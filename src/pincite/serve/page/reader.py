@@ -9,9 +9,9 @@ from typing import Any
 
 from pincite.api import Index
 from pincite.core.errors import PinciteError, StoreError
-from pincite.core.locators import locator_key
 from pincite.core.types import Box, Chunk
 from pincite.editions import Change, diff
+from pincite.model.locators import locator_key
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import Look
 from pincite.serve.page.stretch import stretch

@@ -9,6 +9,7 @@ from itertools import pairwise, takewhile
 from pincite.ingest.formats.pdf.lines import Line
 from pincite.ingest.formats.pdf.page import FoundTable
 from pincite.ingest.formats.pdf_tables.textlines import is_number
+from pincite.model.locators import TABLE_WORD
 
 _FOOT, _HEAD = 0.6, 0.25  # shares of the page: where the one must end and the other begin
 _NEAR = 4.0  # points that the edges of one column may differ from page to page
@@ -18,10 +19,8 @@ _CONTINUED = (
     r"\(?\b(?:continued|continues|cont(?:inue)?[’']d|cont\.|suite|segue|continua|fortsetzung)"
 )
 _AT_END = re.compile(rf"{_CONTINUED}(?: (?:on|from) [\w ]{{1,30}})?[).: ]*$", re.IGNORECASE)
-_AFTER_NUMBER = re.compile(
-    rf"(?:table|tableau|tabella|tabelle) \S{{1,12}}[ ,:—–-]*{_CONTINUED}", re.I
-)
-_NUMBER = re.compile(r"(?:table|tableau|tabella|tabelle) ([\w.–-]*\w)", re.IGNORECASE)
+_AFTER_NUMBER = re.compile(rf"{TABLE_WORD} \S{{1,12}}[ ,:—–-]*{_CONTINUED}", re.I)
+_NUMBER = re.compile(rf"{TABLE_WORD} ([\w.–-]*\w)", re.IGNORECASE)
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 Row = Sequence[str]

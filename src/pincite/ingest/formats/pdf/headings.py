@@ -14,16 +14,13 @@ from rapidfuzz import fuzz
 from pincite.ingest.formats.pdf.contents import is_entry
 from pincite.ingest.formats.pdf.lines import MARK, Line, split_lead
 from pincite.ingest.formats.pdf.page import Word
+from pincite.model.locators import HEADING_WORD
 
 _LONGEST = 4  # lines of one heading
 _FOOTNOTE_MARK = re.compile(f"{MARK}+$")
 _NOT_WORDS = re.compile(r"[\W_]+")
-_KEYWORD = (
-    r"chapter|chapitre|capitolo|kapitel|appendix|appendice|annexe?|allegato|part|partie|parte|title"
-    r"|section|sezione|article|articolo|subpart|schedule|rule|book"
-)
-_LABEL = re.compile(rf"(?:{_KEYWORD})?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
-_ALONE = re.compile(rf"(?:{_KEYWORD}) (?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z])[.:]?", re.IGNORECASE)
+_LABEL = re.compile(rf"{HEADING_WORD}?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
+_ALONE = re.compile(rf"{HEADING_WORD} (?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z])[.:]?", re.IGNORECASE)
 _MOST_ON_A_PAGE = 200  # bookmarks
 _ALIKE = 82.0  # how similar title and line must be where no line is equal, out of 100
 _NEAR = 0.12  # share of the page between a bookmark's target and its line

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from pincite.ingest.formats.pdf.lines import MARK, Line
+from pincite.model.locators import FIGURE_WORD, TABLE_WORD
 
 ParagraphKind = Literal["text", "heading", "code", "contents", "table", "footnote"]
 
@@ -19,7 +20,7 @@ _ITEM = re.compile(
     r"(?:\((?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,6}|[A-Z]{2})\)|(?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,5})[.)]"
     r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+)(?=\s|\()"
 )
-_CAPTION = re.compile(r"(?i:table|figure|fig\.|tableau|tabella|figura) [0-9A-Z][0-9.A-Z-]*\b")
+_CAPTION = re.compile(rf"(?i:{TABLE_WORD}|{FIGURE_WORD}) [0-9A-Z][0-9.A-Z-]*\b")
 _ENDED = re.compile(rf"[.!?:;…][)\]”’\"'»*]*{MARK}*$")
 _LIST_GOES_ON = re.compile(rf"(?:[.:;,—–]|[;,] (?:and|or|e|o|et|ou)){MARK}*$")
 _SMALL = 0.93  # of the body's size: footnotes

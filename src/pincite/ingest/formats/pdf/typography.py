@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pincite.ingest.formats.pdf.paragraphs import BULLET, Measure, Paragraph
 from pincite.ingest.structure.captions import is_table_caption
-from pincite.ingest.structure.numbering import HEADING_RANK, heading_label
+from pincite.model.locators import FIGURE_WORD, HEADING_RANK, heading_label
 
 Style = tuple[float, bool]
 
@@ -15,7 +15,7 @@ _LARGER = 1.12
 _LONGEST = 200  # characters
 _MOST_LINES = 4
 _WIDEST_GAP = 3.0  # in sizes, between two words; more is a row of a table
-_FIGURE = re.compile(r"(?i:figure|fig\.|figura|abbildung|source|note)\b")
+_FIGURE = re.compile(rf"(?i:{FIGURE_WORD}|source|note)\b")
 _SENTENCE_END = re.compile(r"[.!?;:,]['”’)]*$")
 _LETTERS = re.compile(r"[^\W\d_]")
 

@@ -40,7 +40,8 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
             found[number] = replace(table, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
         return found
     rules = rulings.horizontal
-    found = [table for grid in find_grids(rulings) if (table := ruled_table(grid, words, rules))]
+    ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))
+    found = [table for table in ruled if table]
     found = [table for table in found if not has_drawing(table.box, rulings.slanted)]
     free = [word for word in words if not any(table.holds(*word.middle) for table in found)]
     for group in split_columns(free):

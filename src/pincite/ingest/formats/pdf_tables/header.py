@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from pincite.ingest.formats.pdf_tables.geometry import Cell
 from pincite.ingest.formats.pdf_tables.textlines import is_number, is_year
+from pincite.model.locators import FIGURE_WORD, TABLE_WORD
 
 _CAPTION = re.compile(
-    r"(?:table|exhibit|figure|tableau|tabella|tabelle|chart)\s*[:.]?\s*[A-Z]?[\d.-]+", re.I
+    rf"(?:{TABLE_WORD}|{FIGURE_WORD}|exhibit|chart)\s*[:.]?\s*[A-Z]?[\d.-]+", re.I
 )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+
 import pytest
 
-from pincite.core.locators import locator_key
 from pincite.core.types import Chunk, Document, Facts, Loaded, Span
-from pincite.index.locators import Mention, in_range, keys_of, mentions
+from pincite.ingest.references.citations import citations
+from pincite.model.locators import Mention, in_range, keys_of, locator_key, mentions
 
 
 @pytest.mark.parametrize(
@@ -135,3 +139,82 @@ def test_in_range_takes_the_level_of_the_first() -> None:
 def test_an_alternate_is_named_with_its_clause() -> None:
     assert mentions("what says 52.203-6 Alternate I(b)?") == [Mention("52.203-6 alternate i(b)")]
     assert mentions("52.203-6 alternate power") == [Mention("52.203-6")]
+
+
+UNITS = re.findall(
+    r"[^,]+",
+    "litres,liters,l,L,ml,oz,ounces,kN,N,grams,g,kg,bar,rpm,lb,pounds,gallons,inches,ft,yards,"
+    "miles,kWh,lux,lumens,dBm,dB,acres,hectares,knots,mph,km/h,J,kJ,K,°C,° F,%,per cent,tonnes,t,"
+    "Nm,hp,psi,Pa,Ω,µF,MB,baud,hours,h,min,days,Meter,Liter,Stunden,mètres,heures,litri,giorni,"
+    "metros,años,times,points,million,euros",
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("number", ["2.5", "12.75"])
+def test_a_number_with_a_unit_is_no_place(number: str, unit: str) -> None:
+    assert mentions(f"is {number} {unit} enough?") == []
+    assert mentions(f"is {number}–{number[:-1]}9 {unit} enough?") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("2.5", "2.5"),
+        ("what does 2.5 say?", "2.5"),
+        ("section 2.5", "2.5"),
+        ("rule 2.5", "2.5"),
+        ("paragraph 2.5 in full", "2.5"),
+        ("is 250.122 a table?", "250.122"),
+        ("does 2.5 apply here", "2.5"),
+        ("que dit 2.5 l’annexe", "2.5"),
+        ("section 2.5 litres", "2.5"),
+    ],
+)
+def test_a_number_without_a_unit_is_a_place(query: str, key: str) -> None:
+    assert mentions(query) == [Mention(key)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("chapters 3 to 5", [Mention("chapter 3", "chapter 5")]),
+        ("Chapters 3-5", [Mention("chapter 3", "chapter 5")]),
+        ("articles 5 à 8", [Mention("article 5", "article 8")]),
+        ("Artikel 5 bis 8", [Mention("artikel 5", "artikel 8")]),
+        ("§§ 97.301–97.305", [Mention("97.301", "97.305")]),
+        ("sections 12, 14 and 16, 2021 edition", [Mention("12"), Mention("14"), Mention("16")]),
+        ("Divisions 2 and 3", [Mention("division 2"), Mention("division 3")]),
+        ("articolo 12-bis", [Mention("articolo 12-bis")]),
+        ("REGLE 5", [Mention("règle 5")]),
+        ("tableau 3 und Tabelle 4", [Mention("table 3"), Mention("table 4")]),
+        ("Abschnitt 5.3 und Abschnitt 5", [Mention("5.3"), Mention("abschnitt 5")]),
+        ("section IV", [Mention("iv")]),
+        ("may I book a room", []),
+        ("the section a tenant signs", []),
+        ("la partie a le droit", []),
+        ("titolo il quale", []),
+    ],
+)
+def test_lists_ranges_and_look_alikes(query: str, expected: list[Mention]) -> None:
+    assert mentions(query) == expected
+
+
+@pytest.mark.parametrize(
+    "pump", ["(a) ", "1.1-", "1-", "§", "table ", "chapters 1, ", "1.1.", "a "]
+)
+def test_mentions_take_time_in_proportion(pump: str) -> None:
+    assert _growth(mentions, pump) < 3.2
+    assert _growth(lambda text: list(citations(text, 0, len(text))), pump) < 3.2
+
+
+def _growth(read: Callable[[str], object], pump: str) -> float:
+    """Return how much longer twice the text takes, the least of three tries."""
+    read(pump)
+
+    def seconds(count: int) -> float:
+        started = time.process_time()
+        read(pump * count)
+        return max(time.process_time() - started, 0.01)
+
+    return min(seconds(4000) / seconds(2000) for _ in range(3))

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.answer.quantities import names, quantities, row_quantities
+from pincite.answer.verify import row_quantities
+from pincite.model.units import names, quantities
 
 
 def same(one: str, other: str) -> bool:

@@ -1,0 +1,1 @@
+"""What all rooms speak: the grammar of places and the table of units."""
