@@ -28,7 +28,7 @@ LAYERS = [
     {"learn"},
     {"retrieve"},
     {"embed", "index", "ingest"},
-    {"store"},
+    {"encode", "store"},
     {"cluster"},
     {"core"},
 ]
@@ -73,7 +73,7 @@ def test_imports_go_downwards(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
 def test_files_are_short(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 320
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 600
 
 
 def test_no_import_cycles() -> None:
@@ -107,7 +107,8 @@ def test_import_is_light_and_fast() -> None:
     code = (
         "import sys, time; start = time.perf_counter(); import pincite;"
         "took = time.perf_counter() - start;"
-        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz'};"
+        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz',"
+        "'httpx', 'jinja2', 'regex', 'prometheus_client'};"
         "print(took, sorted(heavy & set(sys.modules)))"
     )
     runs = [
@@ -120,7 +121,10 @@ def test_import_is_light_and_fast() -> None:
 
 def test_searching_does_not_load_the_readers() -> None:
     """Reading files takes many modules and patterns; a search needs none of them."""
-    code = "import sys, pincite.api; print([m for m in sys.modules if 'pincite.ingest' in m])"
+    code = (
+        "import sys, pincite.api;"
+        "print([m for m in sys.modules if 'pincite.ingest' in m or m in ('httpx', 'jinja2')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
