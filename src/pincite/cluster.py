@@ -36,7 +36,6 @@ PATIENCE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 # What a result depends on, besides Pincite's own code.
 LIBRARIES = (
-    "google-re2",
     "lxml",
     "markdown-it-py",
     "numpy",
@@ -45,6 +44,7 @@ LIBRARIES = (
     "PyStemmer",
     "rapidfuzz",
     "rapidocr",
+    "regex",
     "selectolax",
     "tokenizers",
 )

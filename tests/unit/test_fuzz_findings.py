@@ -15,8 +15,8 @@ import pytest
 
 from pincite.answer.stream import Ended, SentenceReader
 from pincite.core.errors import ConfigError, PinciteError, SourceError, StoreError
+from pincite.core.patterns import compiled_pattern
 from pincite.core.settings import IngestSettings, Settings, load_settings, merged
-from pincite.core.traversal import query_pattern
 from pincite.evaluate.part97 import read_questions
 from pincite.exam.questions import read_exam
 from pincite.ingest.enrichment.profile_file import parse_profile
@@ -193,7 +193,7 @@ def test_settings_of_the_command_line_beyond_all_measure(value: str) -> None:
 def test_patterns_that_nest_without_end() -> None:
     for pattern in ("(" * 490, "(?:" * 150 + ")" * 150, "[[a]", "a{99999999999}"):
         with suppress(ConfigError):
-            query_pattern(pattern, where="x")
+            compiled_pattern(pattern, where="x")
 
 
 def test_numbers_of_a_profile_beyond_all_measure() -> None:
