@@ -18,11 +18,10 @@ from pincite.answer.stream import Ended, SentenceReader, cited_numbers
 from pincite.ask.asker import Asker
 from pincite.ask.language_model import LanguageModel, _Stream
 from pincite.client import calls
+from pincite.client.calls import EventReader
 from pincite.client.errors import refusal
-from pincite.client.streams import EventReader
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import PinciteError
-from pincite.core.types import Filters
 from pincite.encode.http import Incoming
 from pincite.serve.chat import question_of
 from pincite.serve.openai_routes import ChatBody, EmbeddingBody, _texts
@@ -95,10 +94,10 @@ def replies(data: bytes) -> None:
     assert len(refusal(500, first).message) <= 600
     kind, body = second[:1], second[1:]
     read: dict[bytes, calls.Call[Any]] = {
-        b"s": calls.search("q", None, Filters(), "", 0),
-        b"p": calls.show("1.2", None, None, ""),
+        b"s": calls.search("q", companions=0),
+        b"p": calls.show("1.2"),
     }
-    read.get(kind, calls.documents("")).answered(body)
+    read.get(kind, calls.documents()).answered(body)
 
 
 def sentence_reader(data: bytes) -> None:

@@ -107,14 +107,14 @@ def test_leaving_addresses_out_takes_time_in_proportion() -> None:
     ],
 )
 def test_events_that_are_none_are_unreadable(told: str) -> None:
-    streams = pytest.importorskip("pincite.client.streams")
+    streams = pytest.importorskip("pincite.client.calls")
     with pytest.raises(PinciteError, match="not understood"):
         list(streams.EventReader().feed(f"event: error\ndata: {told}\n\n".encode()))
 
 
 @pytest.mark.parametrize("span", ["[7, 3]", "[-1, 3]", "[1e999, 3]", "[1]", "[true, 2]", '"ab"'])
 def test_places_of_events_that_are_none(span: str) -> None:
-    streams = pytest.importorskip("pincite.client.streams")
+    streams = pytest.importorskip("pincite.client.calls")
     citation = (
         '{"source": 1, "locator": "1", "page": null, "quote": "", "ok": true, "reason": "",'
         f' "document": "d", "span": {span}, "sentence": 0}}'
