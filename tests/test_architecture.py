@@ -28,7 +28,7 @@ LAYERS = [
     {"learn"},
     {"retrieve"},
     {"embed", "index", "ingest"},
-    {"store"},
+    {"encode", "store"},
     {"cluster"},
     {"core", "model"},
 ]
@@ -107,7 +107,8 @@ def test_import_is_light_and_fast() -> None:
     code = (
         "import sys, time; start = time.perf_counter(); import pincite;"
         "took = time.perf_counter() - start;"
-        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz'};"
+        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz',"
+        "'httpx', 'jinja2', 'regex', 'prometheus_client'};"
         "print(took, sorted(heavy & set(sys.modules)))"
     )
     runs = [
@@ -120,7 +121,10 @@ def test_import_is_light_and_fast() -> None:
 
 def test_searching_does_not_load_the_readers() -> None:
     """Reading files takes many modules and patterns; a search needs none of them."""
-    code = "import sys, pincite.api; print([m for m in sys.modules if 'pincite.ingest' in m])"
+    code = (
+        "import sys, pincite.api;"
+        "print([m for m in sys.modules if 'pincite.ingest' in m or m in ('httpx', 'jinja2')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
-from pincite.evaluate.report import charts
-from pincite.evaluate.report.page import whole_page
+from pincite.evaluate.report.charts import Spot
+from pincite.evaluate.report.page import render
 
 Line = dict[str, Any]
+FOOTER = (
+    "Times are milliseconds of processor time, one thread for every engine, of each question the "
+    "best round. Ready is the time to import, to index where an engine keeps its index in memory, "
+    "and to give the first answer. Intervals are 95 %, over whole groups of questions."
+)
 NO_PEERS, PEERS = "Speed and quality of Pincite", "Pincite beside other engines"
 
 
@@ -120,33 +124,24 @@ def page(lines: Sequence[Line]) -> str:
     named = f"Pincite {of.get('pincite', '')}, {of.get('date', '')}, {of.get('processor', '')}"
     # Our own engines are called "pincite", with or without more words behind it.
     has_peers = any(not line.get("engine", "pincite").startswith("pincite") for line in lines)
-    name = PEERS if has_peers else NO_PEERS
-    parts = [f"<h1>{name}</h1><p class='soft'>{escape(named)}</p>"]
-    plots = _plots(lines)
-    for title, heads, rows, notes in tables(lines):
-        parts.append(f'<h2>{escape(title)}</h2><div class="card">{plots.get(title, "")}')
-        head = "".join(f"<th>{escape(each)}</th>" for each in heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-        )
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-        parts += [f"<p class='soft'>{escape(note)}</p>" for note in notes]
-        parts.append("</div>")
-    footer = (
-        "Times are milliseconds of processor time, one thread for every engine, of each question "
-        "the best round. Ready is the time to import, to index where an engine keeps its index in "
-        "memory, and to give the first answer. Intervals are 95 %, over whole groups of questions."
+    return render(
+        "tables.html.j2",
+        title=PEERS if has_peers else NO_PEERS,
+        below=named,
+        tables=tables(lines),
+        spots=_spots(lines),
+        measure="nDCG@10",
+        footer=FOOTER,
     )
-    return whole_page(name, "".join(parts), footer)
 
 
-def _plots(lines: Sequence[Line]) -> dict[str, str]:
-    """Return quality over time for each table of a job."""
+def _spots(lines: Sequence[Line]) -> dict[str, list[Spot]]:
+    """Return quality and time of each engine for each table of a job."""
     found = {}
     for corpus in dict.fromkeys(line["corpus"] for line in lines if "corpus" in line):
         for job in TITLES:
             of_job = [x for x in lines if x.get("corpus") == corpus and x["job"] == job]
-            spots = [
+            spots: list[Spot] = [
                 (
                     line["engine"],
                     line["cpu_p50_ms"],
@@ -158,12 +153,5 @@ def _plots(lines: Sequence[Line]) -> dict[str, str]:
                 if "quality" in line
             ]
             if spots:
-                keys = "".join(
-                    f'<span class="key s{at % 8}">{escape(spot[0])}</span> '
-                    for at, spot in enumerate(spots)
-                )
-                plot = charts.cost(spots, y_title="nDCG@10")
-                found[_job(corpus, job, of_job)[0]] = (
-                    f'<p>{keys}</p><div class="alone">{plot}</div>'
-                )
+                found[_job(corpus, job, of_job).title] = spots
     return found

@@ -1,4 +1,4 @@
-"""Patterns that a profile may hold: each is refused, or quick on whatever a document holds."""
+"""Patterns that a profile may hold: each is refused, stopped, or quick on whatever a document holds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.hostile import Case
-from pincite.core.patterns import WINDOW, safe_pattern
+from pincite.core.patterns import MAX_SECONDS, WINDOW, compiled_pattern
 
-MOST_SECONDS = 0.05  # of processor time, for one window; on an idle machine a tenth of it
 EVIL = [
     *(
         r"(a+)+$",
@@ -54,13 +53,13 @@ EVIL = [
 
 
 def tried(pattern: str, _: Path) -> None:
-    compiled = safe_pattern(pattern, where="profile")
+    compiled = compiled_pattern(pattern, where="profile")
     for sign in ("a", "ab", " ", "1", "x", "aA", "a|", "a,", "\n", "abcxyz "):
         text = (sign * WINDOW)[: WINDOW - 1] + "!"
         started = time.thread_time()
         compiled.search(text)
         took = time.thread_time() - started
-        assert took < MOST_SECONDS, f"{sign!r}: {took:.3f} s"
+        assert took < 2 * MAX_SECONDS, f"{sign!r}: {took:.3f} s"
 
 
 CASES = [Case("patterns of profiles", each[:60], partial(tried, each)) for each in EVIL]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
 
@@ -17,11 +18,11 @@ from pincite.answer.stream import Ended, SentenceReader, cited_numbers
 from pincite.ask.asker import Asker
 from pincite.ask.language_model import LanguageModel, _Stream
 from pincite.client import calls
+from pincite.client.calls import EventReader
 from pincite.client.errors import refusal
-from pincite.client.streams import EventReader
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import PinciteError
-from pincite.core.types import Filters
+from pincite.encode.http import Incoming
 from pincite.serve.chat import question_of
 from pincite.serve.openai_routes import ChatBody, EmbeddingBody, _texts
 from pincite.serve.page.look import look_of
@@ -93,10 +94,10 @@ def replies(data: bytes) -> None:
     assert len(refusal(500, first).message) <= 600
     kind, body = second[:1], second[1:]
     read: dict[bytes, calls.Call[Any]] = {
-        b"s": calls.search("q", None, Filters(), "", 0),
-        b"p": calls.show("1.2", None, None, ""),
+        b"s": calls.search("q", companions=0),
+        b"p": calls.show("1.2"),
     }
-    read.get(kind, calls.documents("")).answered(body)
+    read.get(kind, calls.documents()).answered(body)
 
 
 def sentence_reader(data: bytes) -> None:
@@ -115,26 +116,14 @@ def sentence_reader(data: bytes) -> None:
     assert all(number >= 0 for number in cited_numbers(text[:80]))
 
 
-class _Response:
-    """A response of a service that never was."""
-
-    def __init__(self, data: bytes, kind: str) -> None:
-        self.headers = {"Content-Type": kind}
-        self._data = data
-
-    def read1(self, size: int) -> bytes:
-        piece, self._data = self._data[:97], self._data[97:]
-        return piece
-
-    def close(self) -> None: ...
-
-
 def model_stream(data: bytes) -> None:
     """A stream of a language model: words and what they cost, or ModelError."""
     kind = "text/event-stream" if data[:1] != b"w" else "application/json"
     settings = AnswerSettings(url="http://localhost:1/v1", model="m", retries=0)
     model = LanguageModel(settings)
-    model.service.open = lambda body, timeout: _Response(data[1:], kind)  # type: ignore[method-assign]
+    pieces = (data[at : at + 97] for at in range(1, len(data), 97))
+    response = httpx.Response(200, headers={"Content-Type": kind}, content=pieces)
+    model.service.open = lambda body, max_bytes=0: Incoming(model.service, response, 10**6)  # type: ignore[method-assign]
     stream = _Stream(model, [{"role": "user", "content": "x"}])
     words = list(stream.words())
     assert all(isinstance(each, str) for each in words)

@@ -36,8 +36,8 @@ PATIENCE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
 # What a result depends on, besides Pincite's own code.
 LIBRARIES = (
-    *("google-re2", "lxml", "markdown-it-py", "numpy", "onnxruntime", "pypdfium2", "PyStemmer"),
-    *("rapidfuzz", "rapidocr", "selectolax", "tokenizers"),
+    *("lxml", "markdown-it-py", "numpy", "onnxruntime", "pypdfium2", "PyStemmer"),
+    *("rapidfuzz", "rapidocr", "regex", "selectolax", "tokenizers"),
 )
 
 Kept = TypeVar("Kept")

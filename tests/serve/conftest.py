@@ -19,7 +19,7 @@ from pincite.core.settings import Settings, merged
 from pincite.update import find_files, ingest_files
 from pincite.vectorise import embed_index
 
-NEEDED = ("fastapi", "uvicorn", "python_multipart", "httpx")
+NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 if MISSING:  # test_extra.py says so
     collect_ignore_glob = ["test_[!e]*.py"]

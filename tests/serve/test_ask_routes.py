@@ -195,10 +195,10 @@ def test_who_goes_away_stops_the_work(sample_index: Path, monkeypatch: pytest.Mo
         with httpx.Client(base_url=address, timeout=30) as opened:
             until = time.monotonic() + 10
             while time.monotonic() < until:
-                if "\npincite_streams 0\n" in opened.get("/metrics").text:
+                if "\npincite_streams 0.0\n" in opened.get("/metrics").text:
                     break
                 time.sleep(0.05)
-            assert "\npincite_streams 0\n" in opened.get("/metrics").text
+            assert "\npincite_streams 0.0\n" in opened.get("/metrics").text
 
 
 def test_only_so_many_streams_at_once(sample_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_only_so_many_streams_at_once(sample_index: Path, monkeypatch: pytest.Mo
         async with client(sample_index, settings(streams=2)) as opened:
             body, path = {"question": RODS}, "/v1/ask"
             begun = [asyncio.create_task(opened.post(path, json=body, headers=SSE)) for _ in "ab"]
-            while "\npincite_streams 2\n" not in (await opened.get("/metrics")).text:
+            while "\npincite_streams 2.0\n" not in (await opened.get("/metrics")).text:
                 await asyncio.sleep(0.02)
             refused = await opened.post(path, json=body, headers=SSE)
             go_on.set()

@@ -13,8 +13,8 @@ from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.ask.events import CompleteEvent, TokenEvent
 from pincite.client import AsyncClient, Client
+from pincite.client.client import Patience
 from pincite.client.errors import Refused, Unreachable
-from pincite.client.patience import Patience
 from pincite.core.types import Filters
 from pincite.serve.keys import add_key, new_key
 from pincite.serve.service import Options

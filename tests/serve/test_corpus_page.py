@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.api import Index
 from pincite.audit import audit

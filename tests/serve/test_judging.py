@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.evaluate.judgements.files import load
 from pincite.serve.keys import add_key, new_key

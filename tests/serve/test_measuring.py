@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.cli.main import app as cli
 from pincite.core.settings import merged
@@ -178,6 +178,32 @@ def test_recent_requests_are_counted_but_not_the_looking(monkeypatch: pytest.Mon
     assert sum(step.count for step in metrics.recent()) == 0
     (search, _) = metrics.routes()
     assert (search.route, search.count, search.failed) == ("/v1/search", 2, 1)
+
+
+def test_prometheus_reads_the_figures_of_each_service(sample_index: Path) -> None:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    async def work(searches: int) -> str:
+        async with client(sample_index) as opened:
+            for _ in range(searches):
+                await opened.post("/v1/search", json={"query": "earth rods"})
+            return (await opened.get("/metrics")).text
+
+    for searches in (1, 3):  # the second service in this process begins at nothing
+        read = {each.name: each for each in text_string_to_metric_families(run(work(searches)))}
+        asked = [
+            s.value for s in read["pincite_http_requests"].samples if "search" in str(s.labels)
+        ]
+        assert asked == [searches]
+        quantiles = [
+            s for s in read["pincite_http_request_seconds"].samples if "quantile" in s.labels
+        ]
+        assert len(quantiles) >= 3 and all(s.value > 0 for s in quantiles)
+        buckets = [s.value for s in read["pincite_search_latency_seconds"].samples if s.labels]
+        assert buckets == sorted(buckets) and len(buckets) == 20
+        assert {s.labels["outcome"] for s in read["pincite_rerank_requests"].samples} >= {"timeout"}
+        rest = "rerank_pairs rerank_score rerank_latency_p95_ms http_refused streams generation"
+        assert {f"pincite_{name}" for name in rest.split()} <= set(read)
 
 
 def test_what_re_ranking_did_is_shown_where_it_is_on(sample_index: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.serve.keys import add_key, new_key
 from pincite.serve.page.look import Look

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.api import Index
 from pincite.core.errors import SourceError

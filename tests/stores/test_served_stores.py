@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-for needed in ("fastapi", "uvicorn", "python_multipart", "httpx", "jinja2"):
+for needed in ("fastapi", "uvicorn", "python_multipart", "prometheus_client"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
 import httpx  # noqa: E402

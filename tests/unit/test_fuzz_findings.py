@@ -16,8 +16,8 @@ import pytest
 from multiple_choice.questions import read_exam
 from pincite.answer.stream import Ended, SentenceReader
 from pincite.core.errors import ConfigError, PinciteError, SourceError, StoreError
+from pincite.core.patterns import compiled_pattern
 from pincite.core.settings import IngestSettings, Settings, load_settings, merged
-from pincite.core.traversal import query_pattern
 from pincite.evaluate.judgements.published import read_citing_questions
 from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
@@ -107,14 +107,14 @@ def test_leaving_addresses_out_takes_time_in_proportion() -> None:
     ],
 )
 def test_events_that_are_none_are_unreadable(told: str) -> None:
-    streams = pytest.importorskip("pincite.client.streams")
+    streams = pytest.importorskip("pincite.client.calls")
     with pytest.raises(PinciteError, match="not understood"):
         list(streams.EventReader().feed(f"event: error\ndata: {told}\n\n".encode()))
 
 
 @pytest.mark.parametrize("span", ["[7, 3]", "[-1, 3]", "[1e999, 3]", "[1]", "[true, 2]", '"ab"'])
 def test_places_of_events_that_are_none(span: str) -> None:
-    streams = pytest.importorskip("pincite.client.streams")
+    streams = pytest.importorskip("pincite.client.calls")
     citation = (
         '{"source": 1, "locator": "1", "page": null, "quote": "", "ok": true, "reason": "",'
         f' "document": "d", "span": {span}, "sentence": 0}}'
@@ -193,7 +193,7 @@ def test_settings_of_the_command_line_beyond_all_measure(value: str) -> None:
 def test_patterns_that_nest_without_end() -> None:
     for pattern in ("(" * 490, "(?:" * 150 + ")" * 150, "[[a]", "a{99999999999}"):
         with suppress(ConfigError):
-            query_pattern(pattern, where="x")
+            compiled_pattern(pattern, where="x")
 
 
 def test_numbers_of_a_profile_beyond_all_measure() -> None:

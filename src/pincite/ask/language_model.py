@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 from pincite.answer.values import Usage
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import MALFORMED, ConfigError, ModelError
-from pincite.embed.service import Purpose, Service
+from pincite.encode.http import Incoming, Purpose, Service, in_one_line
 from pincite.ingest.tokencount import estimated_tokens
 
 CHAT = Purpose(
@@ -22,9 +21,7 @@ CHAT = Purpose(
     too_many="answer.retries",
     refused="check answer.model, or lower answer.context_tokens and answer.max_tokens",
 )
-MOST_LINE_BYTES = 1_000_000
-MOST_BYTES = 16_000_000
-READ_BYTES = 65_536
+MAX_ANSWER_BYTES = 16_000_000
 # Nobody waits for an answer longer than that.
 PATIENCE = 30.0
 PER_MILLION = 1_000_000
@@ -59,17 +56,14 @@ class LanguageModel:
             yield from stream.words()
             yield stream.usage()
 
-    def body(self, prompt: Prompt) -> bytes:
-        return json.dumps(
-            {
-                "model": self.model,
-                "messages": [{**each, "content": _whole(each["content"])} for each in prompt],
-                "stream": True,
-                "stream_options": {"include_usage": True},
-                "max_tokens": self.settings.max_tokens,
-                "temperature": self.settings.temperature,
-            }
-        ).encode()
+    def body(self, prompt: Prompt) -> dict[str, Any]:
+        return {
+            "messages": list(prompt),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": self.settings.max_tokens,
+            "temperature": self.settings.temperature,
+        }
 
 
 class _Stream:
@@ -81,12 +75,10 @@ class _Stream:
         self.prompt = prompt
         self.counted: dict[str, Any] = {}
         self.written: list[str] = []
-        self._response: Any = None
+        self._answer: Incoming | None = None
         self._begin()
 
     def _begin(self) -> None:
-        self._received = bytearray()
-        self._read = 0
         self._is_finished = False  # the model has written its last word
         self._is_done = False  # and nothing else comes
 
@@ -96,7 +88,7 @@ class _Stream:
             yield first
             try:
                 first = self._next()
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 if self._is_finished:
                     return  # all words are here
                 raise self._broken(self.service.reason(error)) from None
@@ -109,10 +101,9 @@ class _Stream:
         self._begin()
         settings = self.model.settings
         deadline = time.monotonic() + settings.timeout_seconds
-        body = self.model.body(self.prompt)
-        self._response = self.service.open(body, settings.timeout_seconds)
-        if "event-stream" not in (self._response.headers.get("Content-Type") or ""):
-            return self._whole_answer(deadline)
+        self._answer = self.service.open(self.model.body(self.prompt), MAX_ANSWER_BYTES)
+        if not self._answer.is_stream:
+            return self._whole_answer(self._answer.read_all(deadline))
         words = self._next(deadline)
         if not words and not (self._is_done or self._is_finished):
             raise ConnectionError("the connection was closed before the first words")
@@ -121,8 +112,8 @@ class _Stream:
     def _next(self, deadline: float | None = None) -> str:
         """Return the next words; empty at the end."""
         deadline = deadline or time.monotonic() + self.model.settings.idle_seconds
-        while not self._is_done:
-            data = self._event(deadline)
+        while self._answer and not self._is_done:
+            data = self._answer.event(deadline)
             if data is None:
                 return ""
             if words := self._words_in(data):
@@ -130,56 +121,17 @@ class _Stream:
                 return words
         return ""
 
-    def _whole_answer(self, deadline: float) -> str:
+    def _whole_answer(self, content: bytes) -> str:
         """Return the words of a service that answers in one piece all the same."""
-        while self._receive(deadline):
-            pass
         self._is_done = True
         try:
-            answer = json.loads(bytes(self._received))
+            answer = json.loads(content)
             self.counted = answer.get("usage") or {}
             words = answer["choices"][0]["message"]["content"] or ""
             self.written.append(words)
         except MALFORMED:
             raise self.service.strange("neither a stream nor a chat completion") from None
         return str(words)
-
-    def _event(self, deadline: float) -> str | None:
-        """Return the data of the next event; None if there is none any more."""
-        data: list[str] = []
-        while line := self._line(deadline):
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
-            if text.startswith("data:"):
-                data.append(text[5:].removeprefix(" "))
-            elif not text and data:
-                return "\n".join(data)
-            # Comments, names and ids of events say nothing here.
-        return "\n".join(data) if data else None
-
-    def _line(self, deadline: float) -> bytes:
-        """Return the next line with its end; empty if there is none any more."""
-        while (end := self._received.find(b"\n")) < 0:
-            if len(self._received) > MOST_LINE_BYTES:
-                raise self.service.strange("a line without end")
-            if not self._receive(deadline):
-                end = len(self._received) - 1
-                break
-        line = bytes(self._received[: end + 1])
-        del self._received[: end + 1]
-        return line
-
-    def _receive(self, deadline: float) -> bool:
-        """Take in what has come, waiting for it no longer than until the deadline."""
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        _set_timeout(self._response, left)
-        piece = self._response.read1(READ_BYTES)
-        self._read += len(piece)
-        if self._read > MOST_BYTES:
-            raise self.service.strange("an answer without end")
-        self._received += piece
-        return bool(piece)
 
     def _words_in(self, data: str) -> str:
         if data.strip() == "[DONE]":
@@ -203,8 +155,9 @@ class _Stream:
 
     def _told(self, error: Any) -> ModelError:
         said = error.get("message", "") if isinstance(error, dict) else error
-        words = " ".join("".join(c if c.isprintable() else " " for c in str(said)).split())
-        return ModelError(f"{self.service.name} failed: {words[:300]}", hint="see its log")
+        return ModelError(
+            f"{self.service.name} failed: {in_one_line(str(said))}", hint="see its log"
+        )
 
     def _broken(self, reason: str) -> ModelError:
         return ModelError(
@@ -228,22 +181,6 @@ class _Stream:
         return Usage(read, wrote, cost, is_estimate)
 
     def close(self) -> None:
-        if self._response is not None:
-            self._response.close()
-            self._response = None
-
-
-def _set_timeout(response: Any, seconds: float) -> None:
-    """Let the next read of a response wait this long at most.
-
-    The library sets one time-out for connecting and for every read, and no other way to the socket.
-    """
-    raw = getattr(getattr(response, "fp", None), "raw", None)
-    connection = getattr(raw, "_sock", None)
-    if connection is not None:
-        connection.settimeout(seconds)
-
-
-def _whole(text: str) -> str:
-    """Return the text without half characters, which JSON cannot carry everywhere."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+        if self._answer is not None:
+            self._answer.close()
+            self._answer = None

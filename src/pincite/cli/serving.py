@@ -53,7 +53,7 @@ def serve(
         require("fastapi", extra="serve")
         require("uvicorn", extra="serve")
         require("python_multipart", extra="serve")
-        require("jinja2", extra="serve")
+        require("prometheus_client", extra="serve")
         from pincite.serve.keys import DEFAULT_FILE
         from pincite.serve.run import Address, places_from, run
         from pincite.serve.service import Options

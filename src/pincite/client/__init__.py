@@ -1,12 +1,8 @@
-"""A typed client of the service, blocking or not (extra `client`).
+"""A typed client of the service, blocking or not.
 
 with Client("http://127.0.0.1:8321", key="…") as client:
     print(client.search("when is a permit needed").hits[0].citation)
 """
 
-from pincite.core.extras import require
-
-require("httpx", extra="client")
-
-from pincite.client.async_client import AsyncClient as AsyncClient  # noqa: E402
-from pincite.client.sync_client import Client as Client  # noqa: E402
+from pincite.client.client import AsyncClient as AsyncClient
+from pincite.client.client import Client as Client

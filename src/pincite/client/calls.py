@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO, Generic, TypeVar
 from urllib.parse import quote
 
 from pincite.answer.values import Answer
-from pincite.client.answers import answer_of
-from pincite.client.errors import Refused, unreadable
-from pincite.client.values import DocumentLine, Found, FoundCell, Job, Ranked, Shown, found, made
+from pincite.ask.events import Event
+from pincite.client.errors import Refused, Unreadable, unreadable
+from pincite.client.values import (
+    DocumentLine,
+    Found,
+    FoundCell,
+    Job,
+    Ranked,
+    Shown,
+    answer_of,
+    event_of,
+    found,
+    made,
+)
 from pincite.core.errors import MALFORMED, ConfigError
 from pincite.core.types import Filters
 
 T = TypeVar("T")
 NOTHING = Filters()
+MAX_EVENT_BYTES = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +59,43 @@ class Call(Generic[T]):
 
 
 def search(
-    query: str, k: int | None, filters: Filters, collection: str, companions: int
+    query: str,
+    k: int | None = None,
+    filters: Filters = NOTHING,
+    *,
+    collection: str = "",
+    companions: int = 5,
 ) -> Call[Found]:
+    """Return the best passages for a question, words or the name of a place."""
     body = {"query": query, "companions": companions, "filters": _plain(filters)}
     return Call("POST", "/v1/search", found, _given(body, k=k, collection=collection))
 
 
 def show(
-    locator: str, document: str | None, as_of: str | None, collection: str
+    locator: str, document: str | None = None, *, as_of: str | None = None, collection: str = ""
 ) -> Call[tuple[Shown, ...]]:
+    """Return the places with this locator or heading."""
     body = _given({"locator": locator}, document=document, as_of=as_of, collection=collection)
     return Call("POST", "/v1/show", _each(Shown, "places"), body)
 
 
 def cell(
-    table: str, row: str, column: str, document: str | None, collection: str
+    table: str, row: str, column: str = "", document: str | None = None, *, collection: str = ""
 ) -> Call[tuple[FoundCell, ...]]:
+    """Return the cells that a row and a column mean in a table."""
     body = {"table": table, "row": row, "column": column}
     body = _given(body, document=document, collection=collection)
     return Call("POST", "/v1/cell", _each(FoundCell, "cells"), body)
 
 
-def documents(collection: str) -> Call[tuple[DocumentLine, ...]]:
+def documents(*, collection: str = "") -> Call[tuple[DocumentLine, ...]]:
+    """Return the documents that the key may see."""
     read = _each(DocumentLine, "documents")
     return Call("GET", "/v1/documents", read, params=_given({}, collection=collection))
 
 
-def remove(document: str, collection: str) -> Call[str]:
+def remove(document: str, *, collection: str = "") -> Call[str]:
+    """Take a document out of the index; returns its id."""
     path = f"/v1/documents/{quote(document)}"
     params = _given({}, collection=collection)
     return Call("DELETE", path, lambda told: str(told["removed"]), params=params, is_read=False)
@@ -93,7 +115,10 @@ def job(job_id: str, collection: str) -> Call[Job]:
     return Call("GET", f"/v1/jobs/{quote(job_id)}", job_of, params={"collection": collection})
 
 
-def answer(question: str, k: int | None, filters: Filters, collection: str) -> Call[Answer]:
+def answer(
+    question: str, k: int | None = None, filters: Filters = NOTHING, *, collection: str = ""
+) -> Call[Answer]:
+    """Return the whole answer."""
     body = ask_body(question, k, filters, collection, is_stream=False)
     return Call("POST", "/v1/ask", answer_of, body)
 
@@ -106,7 +131,8 @@ def ask_body(
     return _given(body, k=k, collection=collection)
 
 
-def rerank(query: str, texts: Sequence[str], top: int | None) -> Call[tuple[Ranked, ...]]:
+def rerank(query: str, texts: Sequence[str], top: int | None = None) -> Call[tuple[Ranked, ...]]:
+    """Return texts by number, those first that most probably answer the query."""
     body = {"query": query, "documents": list(texts), "return_documents": False}
 
     def read(told: Any) -> tuple[Ranked, ...]:
@@ -116,7 +142,10 @@ def rerank(query: str, texts: Sequence[str], top: int | None) -> Call[tuple[Rank
     return Call("POST", "/v2/rerank", read, _given(body, top_n=top))
 
 
-def embeddings(texts: Sequence[str], *, is_query: bool) -> Call[tuple[tuple[float, ...], ...]]:
+def embeddings(
+    texts: Sequence[str], *, is_query: bool = False
+) -> Call[tuple[tuple[float, ...], ...]]:
+    """Return the vectors of texts, by the encoder of the index."""
     body = {"input": list(texts), "input_type": "query" if is_query else "document"}
 
     def read(told: Any) -> tuple[tuple[float, ...], ...]:
@@ -151,3 +180,40 @@ def _plain(filters: Filters) -> dict[str, Any]:
 def _given(body: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return the body with what was given of the rest."""
     return body | {name: value for name, value in more.items() if value not in (None, "")}
+
+
+class EventReader:
+    """Takes bytes as they come and gives the events that are whole.
+
+    Lines end at line feeds alone: a text may hold the other characters that Python takes for ends.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = ""
+        self._data: list[bytes] = []
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Yield the events that these bytes complete."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            event = self._line(line.rstrip(b"\r"))
+            if event is not None:
+                yield event
+        if len(self._rest) + sum(map(len, self._data)) > MAX_EVENT_BYTES:
+            raise Unreadable("an event of the answer is too long")
+
+    def _line(self, line: bytes) -> Event | None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"event":
+            self._name = value.decode("utf-8", "replace")
+        elif name == b"data":
+            self._data.append(value)
+        elif not line and self._data:
+            told, self._data = b"\n".join(self._data), []
+            try:
+                return event_of(self._name, json.loads(told))
+            except MALFORMED as error:
+                raise unreadable(error) from error
+        return None

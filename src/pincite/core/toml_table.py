@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from pincite.core.errors import ConfigError
-from pincite.core.patterns import safe_pattern
+from pincite.core.patterns import Pattern, compiled_pattern
 
 
 class Table:
@@ -22,9 +21,10 @@ class Table:
     pincite.core.errors.ConfigError: signal: unknown key wieght
     """
 
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, *, is_shipped: bool = False) -> None:
         self.values = values
         self.where = where
+        self.is_shipped = is_shipped  # its patterns need no watch
         self.asked: list[str] = []
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -68,22 +68,23 @@ class Table:
                 raise ConfigError(f"{self.where}: {key} must be a list of texts, got {value!r}")
         return tuple(values)
 
-    def pattern(self, key: str, *, groups: int | None = None) -> re.Pattern[str]:
-        """Return a safe pattern with so many groups; it has to be there."""
+    def pattern(self, key: str, *, groups: int | None = None) -> Pattern:
+        """Return a pattern with so many groups; it has to be there."""
         return self._compiled(key, self.text(key), groups)
 
-    def maybe_pattern(self, key: str) -> re.Pattern[str] | None:
-        """Return a safe pattern, None when there is none."""
+    def maybe_pattern(self, key: str) -> Pattern | None:
+        """Return a pattern, None when there is none."""
         self.asked.append(key)
         return self.pattern(key) if key in self.values else None
 
-    def patterns(self, key: str, *, groups: int | None = None) -> tuple[re.Pattern[str], ...]:
-        """Return the safe patterns of a list."""
+    def patterns(self, key: str, *, groups: int | None = None) -> tuple[Pattern, ...]:
+        """Return the patterns of a list."""
         return tuple(self._compiled(key, text, groups) for text in self.texts(key))
 
     def table(self, key: str) -> Table:
         """Return a table inside this one, empty by default."""
-        return Table(self._value(key, dict, {}), f"{self.where}: {key}")
+        where = f"{self.where}: {key}"
+        return Table(self._value(key, dict, {}), where, is_shipped=self.is_shipped)
 
     def tables(self, key: str) -> list[Table]:
         """Return a list of tables, each called by its name or its place in the list."""
@@ -91,7 +92,8 @@ class Table:
         for number, value in enumerate(self._value(key, list, []), 1):
             if not isinstance(value, dict):
                 raise ConfigError(f"{self.where}: {key} must be a list of tables, got {value!r}")
-            found.append(Table(value, f"{self.where}: {key} {value.get('name', number)}"))
+            where = f"{self.where}: {key} {value.get('name', number)}"
+            found.append(Table(value, where, is_shipped=self.is_shipped))
         return found
 
     def finish(self) -> None:
@@ -116,8 +118,8 @@ class Table:
             )
         return value
 
-    def _compiled(self, key: str, text: str, groups: int | None) -> re.Pattern[str]:
-        compiled = safe_pattern(text, where=f"{self.where}: {key}")
+    def _compiled(self, key: str, text: str, groups: int | None) -> Pattern:
+        compiled = compiled_pattern(text, where=f"{self.where}: {key}", is_shipped=self.is_shipped)
         if groups is not None and compiled.groups != groups:
             raise ConfigError(
                 f"{self.where}: {key}: {text}: {groups} group wanted, {compiled.groups} found",

@@ -7,16 +7,13 @@ and what each step is worth.
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal
 
-from pincite.core.errors import ConfigError, MissingExtra
-from pincite.core.extras import require
-from pincite.core.patterns import MOST_CHARS, safe_pattern
-from pincite.core.profiles import profile_text, profile_values
+from pincite.core.errors import ConfigError
+from pincite.core.patterns import MAX_CHARS, Pattern
+from pincite.core.profiles import PROFILE_NAMES, profile_text, profile_values
 from pincite.core.toml_table import Table
 
 # Relations that follow from where places stand; all others are links that the documents draw.
@@ -25,12 +22,6 @@ MOST_DEPTH = 4
 # With "auto": the questions that the shipped profiles know.
 AUTO_PROFILES = ("code", "rulebook")
 Direction = Literal["out", "in", "both"]
-
-
-class Matcher(Protocol):
-    """A compiled pattern, of the standard library or of RE2."""
-
-    def search(self, text: str, /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +48,7 @@ class Intent:
     """What a question is after."""
 
     name: str
-    patterns: tuple[Matcher, ...]
+    patterns: tuple[Pattern, ...]
     policy: str
 
 
@@ -73,7 +64,7 @@ class TraversalConfig:
     def policy_for(self, query: str) -> tuple[str, Policy]:
         """Return the first intent whose pattern the query shows, and its policy."""
         for intent in self.intents:
-            if any(pattern.search(query[:MOST_CHARS]) for pattern in intent.patterns):
+            if any(pattern.search(query[:MAX_CHARS]) for pattern in intent.patterns):
                 return intent.name, self.policies[intent.policy]
         return "", self.policies["default"]
 
@@ -88,7 +79,9 @@ def load_traversal(name: str) -> TraversalConfig:
     configs = []
     for each in names:
         values, version = profile_values(profile_text(each), origin=each)
-        table = Table(values.get("traversal", {}), f"{each}: traversal")
+        table = Table(
+            values.get("traversal", {}), f"{each}: traversal", is_shipped=each in PROFILE_NAMES
+        )
         configs.append(parse_traversal(table, version))
     if len(configs) == 1:
         return configs[0]
@@ -111,7 +104,7 @@ def parse_traversal(table: Table, version: str) -> TraversalConfig:
     for each in table.tables("intent"):
         intent = Intent(
             each.text("name"),
-            tuple(query_pattern(text, where=each.where) for text in each.texts("patterns")),
+            each.patterns("patterns"),
             each.text("policy", "default"),
         )
         each.finish()
@@ -145,35 +138,3 @@ def _policy(table: Table) -> Policy:
     )
     table.finish()
     return made
-
-
-def query_pattern(pattern: str, *, where: str) -> Matcher:
-    """Return a compiled pattern that takes linear time on any query; ConfigError if it cannot.
-
-    A pattern that Python's own engine could be slow on is left to RE2, where that is installed.
-    """
-    try:
-        return safe_pattern(pattern, where=where)
-    except ConfigError as error:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                re.compile(pattern)
-            re2 = require("re2", extra="re2")
-        except (re.error, OverflowError, RecursionError, MissingExtra):
-            hint = f'{error.hint}; or: pip install "pincite[re2]"'
-            raise ConfigError(error.message, hint=hint) from error
-        return _linear(re2, pattern, where)
-
-
-def _linear(re2: Any, pattern: str, where: str) -> Matcher:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled: Matcher = re2.compile(pattern, options)
-    except re2.error as error:
-        raise ConfigError(
-            f"{where}: {pattern}: RE2 refuses it: {error}",
-            hint="back-references and look-around are not possible",
-        ) from error
-    return compiled

@@ -10,7 +10,7 @@ from pincite.embed.http_encoder import HttpEncoder
 from pincite.embed.hub_encoder import HubEncoder
 from pincite.embed.models import Encoder, ModelSpec, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
-from pincite.embed.service import OPENAI, OPENAI_KEY, Service
+from pincite.encode.http import OPENAI, OPENAI_KEY, Service
 
 
 def open_encoder(settings: EmbeddingSettings) -> Encoder | None:

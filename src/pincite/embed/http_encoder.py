@@ -15,7 +15,7 @@ import numpy as np
 from pincite.core.errors import MALFORMED, ConfigError, ModelError
 from pincite.embed.cache import checked
 from pincite.embed.models import Array, ModelSpec
-from pincite.embed.service import Refused, Service
+from pincite.encode.http import Service, TextsRefused
 
 PROBE = "text"
 # An estimate from above: services do not tell their tokens. English has about four characters a
@@ -73,7 +73,7 @@ class HttpEncoder:
         """Return the vectors of a batch; a text that the service never takes gets zeros."""
         try:
             return self._ask(texts)
-        except Refused:
+        except TextsRefused:
             if not self._works:
                 self._probe()  # raises if it is not the texts that are refused
             if len(texts) == 1:
@@ -85,12 +85,12 @@ class HttpEncoder:
     def _probe(self) -> None:
         try:
             self._ask([PROBE])
-        except Refused as error:
+        except TextsRefused as error:
             raise ConfigError(error.message, hint=error.hint) from None
 
     def _ask(self, texts: Sequence[str]) -> Array:
-        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        answer = self.service.ask({"input": whole, **self._more})
+
+        answer = self.service.ask({"input": list(texts), **self._more})
         vectors = self._vectors(answer, len(texts))
         if not self._spec.dimension:
             self._spec = replace(self._spec, dimension=vectors.shape[1])

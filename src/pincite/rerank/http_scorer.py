@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pincite.core.errors import MALFORMED
-from pincite.embed.service import Purpose, Service
+from pincite.encode.http import Purpose, Service
 from pincite.rerank.reading import BadScores, checked
 
 RERANK = Purpose(
@@ -29,8 +29,8 @@ class HttpScorer:
         if not texts:
             return []
         body = {
-            "query": _whole(query),
-            "documents": [_whole(text) for text in texts],
+            "query": query,
+            "documents": list(texts),
             "top_n": len(texts),
             "return_documents": False,
         }
@@ -57,8 +57,3 @@ class HttpScorer:
             f"{self.service.name} gave {what}",
             hint="is it a re-ranking model, and does it give probabilities?",
         )
-
-
-def _whole(text: str) -> str:
-    """Return the text without half characters, which JSON cannot carry everywhere."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What re-ranking did, as JSON lines in the log and as figures for Prometheus.
+"""What re-ranking did, as JSON lines in the log and as plain counts.
 
 No figure and no line holds the words of a question unless the settings allow it.
 """
@@ -9,10 +9,12 @@ import json
 import logging
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
+from math import inf
 from statistics import fmean, pstdev
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Outcome = Literal[
     "complete",
@@ -33,7 +35,6 @@ FALLBACKS = ("timeout", "busy", "open", "bad_scores", "model_error", "skipped_ti
 UNASKED = ("empty", "named", "certain", "held_back")
 # Scores of so many searches are averaged, to see a drift and not all history.
 RECENT = 1000
-PREFIX = "pincite_rerank"
 
 logger = logging.getLogger("pincite.rerank")
 # A library prints nothing by itself: without a handler, Python would print warnings.
@@ -70,17 +71,10 @@ class Histogram:
             seen += count
         return 0.0
 
-    def lines(self, name: str) -> Iterator[str]:
-        """Yield the histogram as Prometheus reads it; every fourth bound is enough there."""
-        yield f"# TYPE {name} histogram"
-        seen = 0
-        for at, count in enumerate(self.counts):
-            seen += count
-            if at < len(self.BOUNDS) and at % 4 == 3:
-                yield f'{name}_bucket{{le="{self.BOUNDS[at]:.6g}"}} {seen}'
-        yield f'{name}_bucket{{le="+Inf"}} {seen}'
-        yield f"{name}_sum {self.total:.6f}"
-        yield f"{name}_count {seen}"
+    def buckets(self) -> list[tuple[float, int]]:
+        """Return how many are at most as long as every fourth bound, and as infinity."""
+        seen = list(accumulate(self.counts))
+        return [*zip(self.BOUNDS[3::4], seen[3::4], strict=True), (inf, seen[-1])]
 
 
 class Metrics:
@@ -88,12 +82,12 @@ class Metrics:
 
     def __init__(self, *, log_queries: bool = False) -> None:
         self.log_queries = log_queries
-        self._lock = Lock()
-        self._outcomes: Counter[str] = Counter()
-        self._pairs = self._known = 0
-        self._first_stage, self._reranking, self._search = Histogram(), Histogram(), Histogram()
+        self.lock = Lock()
+        self.outcomes: Counter[str] = Counter()
+        self.pairs = self.known = 0
+        self.first_stage, self.reranking, self.search = Histogram(), Histogram(), Histogram()
         self._means: deque[float] = deque(maxlen=RECENT)
-        self._scores = self._judged = 0.0
+        self.score_total, self.score_count = 0.0, 0
         self._documents = self._finished = 0
 
     def judged(
@@ -107,15 +101,15 @@ class Metrics:
         error: Exception | None = None,
     ) -> None:
         """Count one run of the stage, and log it."""
-        with self._lock:
-            self._outcomes[outcome] += 1
-            self._pairs += pairs
-            self._known += known
-            self._reranking.add(seconds)
+        with self.lock:
+            self.outcomes[outcome] += 1
+            self.pairs += pairs
+            self.known += known
+            self.reranking.add(seconds)
             if scores:
                 self._means.append(fmean(scores))
-                self._scores += sum(scores)
-                self._judged += len(scores)
+                self.score_total += sum(scores)
+                self.score_count += len(scores)
         _log_judged(outcome, seconds, scores, error)
 
     def began(self, query: str, wanted: int) -> None:
@@ -139,9 +133,9 @@ class Metrics:
     ) -> None:
         """Count and log a whole search: ``documents`` are those of its hits, one each."""
         diversity = len(set(documents))
-        with self._lock:
-            self._first_stage.add(first_stage)
-            self._search.add(total)
+        with self.lock:
+            self.first_stage.add(first_stage)
+            self.search.add(total)
             self._documents += diversity
             self._finished += 1
         latency = {
@@ -165,44 +159,16 @@ class Metrics:
 
     def dashboard(self) -> dict[str, float]:
         """Return the few figures to look at every day."""
-        with self._lock:
-            return self._dashboard()
-
-    def _dashboard(self) -> dict[str, float]:
-        wanted = sum(n for name, n in self._outcomes.items() if name not in UNASKED)
-        failed = sum(self._outcomes[name] for name in FALLBACKS)
-        return {
-            "rerank_latency_p50_ms": 1000 * self._reranking.quantile(0.5),
-            "rerank_latency_p95_ms": 1000 * self._reranking.quantile(0.95),
-            "rerank_score_avg": fmean(self._means) if self._means else 0.0,
-            "rerank_fallback_rate": failed / wanted if wanted else 0.0,
-            "documents_diversity_avg": self._documents / max(1, self._finished),
-        }
-
-    def text(self) -> str:
-        """Return all figures in Prometheus' text format."""
-        with self._lock:
-            lines = [f"# TYPE {PREFIX}_requests_total counter"]
-            lines += [
-                f'{PREFIX}_requests_total{{outcome="{name}"}} {self._outcomes[name]}'
-                for name in get_args(Outcome)
-            ]
-            for name, count in (("pairs", self._pairs), ("known_pairs", self._known)):
-                lines += [
-                    f"# TYPE {PREFIX}_{name}_total counter",
-                    f"{PREFIX}_{name}_total {count}",
-                ]
-            lines += self._reranking.lines(f"{PREFIX}_latency_seconds")
-            lines += self._first_stage.lines("pincite_first_stage_latency_seconds")
-            lines += self._search.lines("pincite_search_latency_seconds")
-            lines += [
-                f"# TYPE {PREFIX}_score summary",
-                f"{PREFIX}_score_sum {self._scores:.6f}",
-                f"{PREFIX}_score_count {self._judged:.0f}",
-            ]
-            for name, value in self._dashboard().items():
-                lines += [f"# TYPE pincite_{name} gauge", f"pincite_{name} {value:.6g}"]
-        return "\n".join(lines) + "\n"
+        with self.lock:
+            wanted = sum(n for name, n in self.outcomes.items() if name not in UNASKED)
+            failed = sum(self.outcomes[name] for name in FALLBACKS)
+            return {
+                "rerank_latency_p50_ms": 1000 * self.reranking.quantile(0.5),
+                "rerank_latency_p95_ms": 1000 * self.reranking.quantile(0.95),
+                "rerank_score_avg": fmean(self._means) if self._means else 0.0,
+                "rerank_fallback_rate": failed / wanted if wanted else 0.0,
+                "documents_diversity_avg": self._documents / max(1, self._finished),
+            }
 
 
 def distribution(scores: Sequence[float]) -> dict[str, float] | None:

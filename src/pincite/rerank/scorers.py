@@ -11,7 +11,7 @@ from threading import Lock
 from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
-from pincite.embed.service import Service
+from pincite.encode.http import Service
 from pincite.rerank.http_scorer import RERANK, HttpScorer
 from pincite.rerank.metrics import log
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel, Field
 
-from pincite.serve.metrics import counter, gauge, worker_lines
+from pincite.serve.exposition import exposition
 from pincite.serve.requests import ERRORS, Admin, TheService, reply
-from pincite.serve.service import Service
 
 router = APIRouter(tags=["service"])
 NO_ANSWER = "the store does not answer"  # anybody may ask; who runs the service reads its log
@@ -51,23 +48,4 @@ async def readyz(service: TheService) -> Response:
 )
 async def metrics(service: TheService, _: Admin) -> Response:
     """Give the figures of this process to Prometheus."""
-    text = "\n".join(_lines(service)) + "\n"
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-def _lines(service: Service) -> Iterator[str]:
-    yield from worker_lines()
-    yield from service.metrics.lines()
-    pools = (service.searching, service.asking, service.writing)
-    named = [(f'pool="{pool.name}"', pool) for pool in pools]
-    yield from gauge("pincite_work_pending", [(name, pool.pending) for name, pool in named])
-    yield from counter("pincite_work_shed_total", [(name, pool.shed) for name, pool in named])
-    yield from gauge("pincite_streams", [("", service.streams)])
-    served = [(f'collection="{name}"', each) for name, each in service.collections.items()]
-    yield from gauge("pincite_generation", [(name, each.generation) for name, each in served])
-    yield from counter("pincite_reloads_total", [(name, each.reloads) for name, each in served])
-    reached = [(name, float(each.is_reachable)) for name, each in served]
-    yield from gauge("pincite_store_reachable", reached)
-    stale = [(name, float(bool(each.problem))) for name, each in served]
-    yield from gauge("pincite_newest_generation_unusable", stale)
-    yield from service.reranking.text().splitlines()
+    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")

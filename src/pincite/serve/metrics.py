@@ -1,17 +1,14 @@
-"""Figures of the service in Prometheus' text format. No figure names a document or a question."""
+"""What the service counts of its requests. No figure names a document or a question."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
 from pincite.rerank.metrics import Histogram
 
-PREFIX = "pincite_http"
 # What happened lately is kept in steps of this many seconds.
 STEP_SECONDS, STEPS = 20, 60
 # The page that shows these figures asks for them all the time, and is not what it shows; nor are
@@ -48,20 +45,20 @@ class HttpMetrics:
     """Counts of requests by route and status, and how long they took."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._seconds: dict[str, Histogram] = defaultdict(Histogram)
-        self._shed: Counter[str] = Counter()
+        self.lock = Lock()
+        self.requests: Counter[tuple[str, str, int]] = Counter()
+        self.seconds: dict[str, Histogram] = defaultdict(Histogram)
+        self.shed: Counter[str] = Counter()
         self._recent: deque[Step] = deque(maxlen=STEPS)
         self.in_flight = 0
 
     def finished(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; ``route`` is the pattern of its path, so that there are few."""
-        with self._lock:
-            self._requests[method, route, status] += 1
-            self._seconds[route].add(seconds)
+        with self.lock:
+            self.requests[method, route, status] += 1
+            self.seconds[route].add(seconds)
             if status in (429, 503, 504):
-                self._shed[{429: "rate", 503: "overload", 504: "time"}[status]] += 1
+                self.shed[{429: "rate", 503: "overload", 504: "time"}[status]] += 1
             if route not in UNSEEN:
                 step = self._step(_now())
                 step.seconds.add(seconds)
@@ -75,58 +72,21 @@ class HttpMetrics:
     def recent(self) -> list[Step]:
         """Return the last steps, oldest first; one in which nothing happened is there too."""
         now = _now()
-        with self._lock:
+        with self.lock:
             known = {step.number: step for step in self._recent}
         return [known.get(at, Step(at)) for at in range(now - STEPS + 1, now + 1)]
 
     def routes(self) -> list[RouteFigures]:
         """Return the figures of every route, busiest first."""
-        with self._lock:
+        with self.lock:
             found = []
-            for route, times in self._seconds.items():
-                counts = [(s, n) for (_, r, s), n in self._requests.items() if r == route]
+            for route, times in self.seconds.items():
+                counts = [(s, n) for (_, r, s), n in self.requests.items() if r == route]
                 refused, failed = (sum(n for s, n in counts if s >= low) for low in (400, 500))
                 p50, p95 = times.quantile(0.5), times.quantile(0.95)
                 found.append(RouteFigures(route, sum(times.counts), refused, failed, p50, p95))
         return sorted(found, key=lambda each: (-each.count, each.route))
 
-    def lines(self) -> Iterator[str]:
-        """Yield all figures."""
-        with self._lock:
-            yield f"# TYPE {PREFIX}_requests_total counter"
-            for (method, route, status), count in sorted(self._requests.items()):
-                labels = f'method="{method}",route="{route}",status="{status}"'
-                yield f"{PREFIX}_requests_total{{{labels}}} {count}"
-            yield f"# TYPE {PREFIX}_request_seconds summary"
-            for route, times in sorted(self._seconds.items()):
-                for share in (0.5, 0.95, 0.99):
-                    labels = f'route="{route}",quantile="{share}"'
-                    yield f"{PREFIX}_request_seconds{{{labels}}} {times.quantile(share):.6f}"
-                yield f'{PREFIX}_request_seconds_sum{{route="{route}"}} {times.total:.6f}'
-                yield f'{PREFIX}_request_seconds_count{{route="{route}"}} {sum(times.counts)}'
-            yield f"# TYPE {PREFIX}_refused_total counter"
-            for reason in ("rate", "overload", "time"):
-                yield f'{PREFIX}_refused_total{{reason="{reason}"}} {self._shed[reason]}'
-            yield from gauge(f"{PREFIX}_in_flight", [("", self.in_flight)])
-
 
 def _now() -> int:
     return int(time.monotonic() // STEP_SECONDS)
-
-
-def gauge(name: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """Yield a gauge; labels are given as they are written inside the braces."""
-    yield f"# TYPE {name} gauge"
-    for labels, value in values:
-        yield f"{name}{{{labels}}} {value:g}" if labels else f"{name} {value:g}"
-
-
-def counter(name: str, values: Iterable[tuple[str, float]]) -> Iterator[str]:
-    yield f"# TYPE {name} counter"
-    for labels, value in values:
-        yield f"{name}{{{labels}}} {value:g}" if labels else f"{name} {value:g}"
-
-
-def worker_lines() -> Iterator[str]:
-    """Yield which process answers: with several workers each has figures of its own."""
-    yield from gauge("pincite_worker_info", [(f'pid="{os.getpid()}"', 1)])

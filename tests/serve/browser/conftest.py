@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-pytest.importorskip("jinja2", reason='needs: pip install "pincite[serve]"')
+pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 pytest.importorskip("playwright", reason="needs: pip install --group dev")
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright

@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
-httpx = pytest.importorskip("httpx", reason='needs: pip install "pincite[client]"')
-
-from pincite.client import AsyncClient, Client  # noqa: E402
-from pincite.client.errors import Refused, Unreachable, Unreadable  # noqa: E402
-from pincite.client.patience import Attempts, Patience  # noqa: E402
-from pincite.core.errors import ConfigError, PinciteError  # noqa: E402
-from pincite.core.types import Filters  # noqa: E402
+from pincite.client import AsyncClient, Client
+from pincite.client.client import Attempts, Patience
+from pincite.client.errors import Refused, Unreachable, Unreadable
+from pincite.core.errors import ConfigError, PinciteError
+from pincite.core.types import Filters
 
 QUICK = Patience(tries=3, first_seconds=0.001)
 BUSY = {"error": {"kind": "Overloaded", "message": "too much to do", "hint": "come back later"}}

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("httpx", reason='needs: pip install "pincite[client]"')
-
 from pincite.answer.values import Abstention, Answer, Citation, Place, Sentence, Source, Usage
 from pincite.api import Index
 from pincite.ask import events
 from pincite.ask.asker import Asker
+from pincite.client.calls import EventReader
 from pincite.client.errors import Refused, Unreadable
-from pincite.client.streams import EventReader
 from pincite.core.errors import StoreError
 from pincite.core.types import Span
 
@@ -107,7 +105,7 @@ def test_what_is_new_is_overlooked_and_what_is_broken_is_told() -> None:
 
 
 def test_an_endless_event_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pincite.client.streams.MAX_EVENT_BYTES", 100)
+    monkeypatch.setattr("pincite.client.calls.MAX_EVENT_BYTES", 100)
     with pytest.raises(Unreadable, match="too long"):
         list(EventReader().feed(b"data: " + b"x" * 101))
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.core.errors import MALFORMED, SourceError, reason_of
-from pincite.model.locators import locator_key
 from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
+from pincite.model.locators import locator_key
 
 PART97 = "part97.md"  # the document that questions of Part 97 cite
 SCIFACT_ABSTRACTS = "corpus.csv"

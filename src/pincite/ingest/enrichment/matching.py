@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pincite.core.patterns import windows
+from pincite.core.patterns import Pattern, windows
 from pincite.core.types import Chunk, Document
-from pincite.ingest.enrichment.profile import Condition, Pattern, Profile
+from pincite.ingest.enrichment.profile import Condition, Profile
 
 # Labelled values stand at the top of an entry; further down, labels are prose.
 FIELD_WINDOWS = 2

@@ -7,12 +7,11 @@ by :mod:`pincite.ingest.enrichment.enrich`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Pattern = re.Pattern[str]
+from pincite.core.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True)

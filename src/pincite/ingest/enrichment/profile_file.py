@@ -38,10 +38,10 @@ def load_profiles() -> tuple[Profile, ...]:
     return tuple(_own(name) for name in PROFILE_NAMES)
 
 
-def parse_profile(text: str, *, origin: str) -> Profile:
+def parse_profile(text: str, *, origin: str, is_shipped: bool = False) -> Profile:
     """Return the profile that a TOML text describes; every key, type and pattern is checked."""
     values, fingerprint = profile_values(text, origin=origin)
-    table = Table(values, origin)
+    table = Table(values, origin, is_shipped=is_shipped)
     profile = _profile(table, fingerprint)
     table.finish()
     _check_names(profile, origin)
@@ -191,4 +191,4 @@ def _check_names(profile: Profile, origin: str) -> None:
 
 @cache
 def _own(name: str) -> Profile:
-    return parse_profile(profile_text(name), origin=f"profile {name}")
+    return parse_profile(profile_text(name), origin=f"profile {name}", is_shipped=True)

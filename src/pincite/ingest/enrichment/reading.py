@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pincite.core.patterns import Pattern
 from pincite.core.types import Chunk, Document
 from pincite.ingest.enrichment.glossary import Alias, long_form, plain_term, split_term
 from pincite.ingest.enrichment.matching import (
@@ -19,7 +20,7 @@ from pincite.ingest.enrichment.matching import (
     title_place,
     view_of,
 )
-from pincite.ingest.enrichment.profile import KindRule, Pattern, Profile
+from pincite.ingest.enrichment.profile import KindRule, Profile
 
 # How far before "(AR)" its long form can begin.
 LONG_FORM_CHARS = 120

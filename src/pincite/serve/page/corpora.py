@@ -8,8 +8,6 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from markupsafe import Markup
-
 from pincite.api import Index
 from pincite.audit import Audit, Gap, audit
 from pincite.core.errors import StoreError
@@ -85,8 +83,8 @@ def document(index: Index, look: Look) -> dict[str, Any]:
     return {
         **known[look.doc],
         "statistics": report.statistics,
-        "kinds": Markup(charts.bars(kinds, title="places by kind")),
-        "lengths": Markup(charts.bars(lengths, title="length of searched chunks", series=2)),
+        "kinds": charts.bars(kinds, title="places by kind"),
+        "lengths": charts.bars(lengths, title="length of searched chunks", series=2),
         "relations": relations.most_common(12),
         "gaps": _shown(index, report.gaps, look),
         "places": _places(chunks, look),

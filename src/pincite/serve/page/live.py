@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from pincite.core.errors import ModelError
 from pincite.evaluate.report import charts
 from pincite.learn.importance import importances
@@ -33,7 +31,7 @@ def learned(service: Service) -> dict[str, Any]:
     return {
         "kind": model.kind,
         "count": len(found),
-        "chart": Markup(charts.bars(rows, title="features of the learned ranker", series=2)),
+        "chart": charts.bars(rows, title="features of the learned ranker", series=2),
     }
 
 
@@ -71,21 +69,17 @@ def live(service: Service) -> dict[str, Any]:
         "count": sum(step.count for step in steps),
         "failed": sum(step.failed for step in steps),
         "minutes": minutes,
-        "requests": Markup(
-            charts.columns(
-                [(step.count, step.failed) for step in steps],
-                title=f"requests every {STEP_SECONDS} seconds, last {minutes} minutes",
-                unit=f"{minutes} minutes ago",
-            )
+        "requests": charts.columns(
+            [(step.count, step.failed) for step in steps],
+            title=f"requests every {STEP_SECONDS} seconds, last {minutes} minutes",
+            unit=f"{minutes} minutes ago",
         ),
-        "latency": Markup(
-            charts.plot(
-                {"95 % within": slow, "median": middle},
-                x_title=f"steps of {STEP_SECONDS} seconds, newest right",
-                y_title="milliseconds",
-                x_max=float(len(steps)),
-                y_max=slowest,
-            )
+        "latency": charts.plot(
+            {"95 % within": slow, "median": middle},
+            x_title=f"steps of {STEP_SECONDS} seconds, newest right",
+            y_title="milliseconds",
+            x_max=float(len(steps)),
+            y_max=slowest,
         ),
         "routes": metrics.routes()[:ROUTES],
         "reranking": list(_reranking(service)),

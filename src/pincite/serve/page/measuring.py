@@ -9,13 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from pincite.api import Index
 from pincite.core.errors import SourceError, StoreError, StoreUnavailable
 from pincite.evaluate.confidence import confidence
 from pincite.evaluate.measures import parse_all
-from pincite.evaluate.report import charts, sections
+from pincite.evaluate.report import charts
+from pincite.evaluate.report.page import headline_of, sections, spots_of
 from pincite.evaluate.run_files import load_run
 from pincite.evaluate.runs import Answer, Found, Part, Run, same_questions
 from pincite.evaluate.summary import against_baseline, measures_of, summarise
@@ -108,35 +107,25 @@ def drawn(found: Opened) -> dict[str, Any]:
     pipelines = values["pipelines"]
     if not values["questions"]["counted"]:
         return {}
-    figures = list(pipelines[0]["figures"])
-    headline = next((name for name in figures if name.startswith("nDCG")), figures[0])
-    spots = []
-    for each in pipelines:
-        seconds, figure = each["seconds"]["search"], each["figures"][headline]
-        times = (1000 * seconds["p50"], 1000 * seconds["p95"])
-        spots.append((each["name"], *times, figure["value"], figure["low"], figure["high"]))
+    headline, shared = headline_of(values), sections()
     counted = values["questions"]["counted"]
     losses = [
-        (each["name"], at % 8, Markup(_waterfall(each["losses"], counted, at)))
+        (each["name"], at % 8, charts.waterfall(each["losses"], counted, at))
         for at, each in enumerate(pipelines)
     ]
     curves = {each["name"]: each["recall_curve"] for each in pipelines}
     return {
         "headline": headline,
-        "says": Markup(sections.says(values, headline)),
-        "keys": Markup(sections.keys(pipelines)),
-        "figures": Markup(sections.figure_table(values)),
-        "tests": Markup(sections.significance_table(values)),
-        "beside": Markup(sections.beside_table(values)),
-        "recall": Markup(charts.lines(curves, x_title="hits looked at", y_title="recall")),
-        "cost": Markup(charts.cost(spots, y_title=headline)),
+        "says": shared.says(values, headline),
+        "keys": shared.keys(pipelines),
+        "figures": shared.figure_table(values),
+        "tests": shared.significance_table(values),
+        "beside": shared.beside_table(values),
+        "recall": charts.lines(curves, x_title="hits looked at", y_title="recall"),
+        "cost": charts.cost(spots_of(pipelines, headline), y_title=headline),
         "losses": losses,
         "confidence": _confidence(run),
     }
-
-
-def _waterfall(losses: Mapping[str, int], counted: int, series: int) -> str:
-    return charts.waterfall(list(losses.items()), counted, counted - sum(losses.values()), series)
 
 
 def _confidence(run: Run) -> dict[str, Any]:
@@ -152,8 +141,8 @@ def _confidence(run: Run) -> dict[str, Any]:
     )
     return {
         "parts": known,
-        "risk": Markup(risk) if risks else "",
-        "reliability": Markup(truth) if reliable else "",
+        "risk": risk if risks else "",
+        "reliability": truth if reliable else "",
     }
 
 

@@ -1,1 +1,1 @@
-"""Chroma as the server of an index (extra ``chroma``)."""
+"""Chroma as the server of an index (asked over HTTP: no extra)."""

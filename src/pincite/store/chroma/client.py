@@ -9,7 +9,6 @@ from threading import Lock
 from typing import Any
 
 from pincite.core.errors import StoreError, StoreFull, StoreUnavailable
-from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
 from pincite.store.vectordb.address import Address, is_on
 from pincite.store.vectordb.driver import Absent
@@ -32,9 +31,11 @@ class Client:
     """Some connections to a server, which many threads use at a time."""
 
     def __init__(self, address: Address, settings: StoreSettings) -> None:
+        import httpx
+
         self.shown = address.shown
         self.seconds = settings.timeout_seconds
-        self._httpx = require("httpx", extra="chroma")
+        self._httpx = httpx
         scheme = "https" if is_on(address.options, "tls") else "http"
         host = f"[{address.host}]" if ":" in address.host else address.host
         token = address.password

@@ -1,0 +1,1 @@
+"""Here is a text: what is its vector, and who is asked for it?"""
