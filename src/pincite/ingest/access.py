@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from pincite.core.errors import SourceError
 
@@ -30,7 +31,8 @@ def access_tags(text: str, name: str = "") -> dict[str, str]:
                 if item is None:
                     break
                 listed.append(item.group(1))
-            tags = [tag for each in listed for tag in _tags(each)]
+            parts = (_COMMENT.sub("", each).strip(" \t[]").split(",") for each in listed)
+            tags = [tag for part in chain(*parts) if (tag := part.strip(" \t\"'"))]
             if not tags:
                 raise SourceError(
                     f"{name}: access names nobody", hint="write access: gm, or take the line out"
@@ -39,17 +41,10 @@ def access_tags(text: str, name: str = "") -> dict[str, str]:
     return {}
 
 
-def _tags(words: str) -> list[str]:
-    parts = _COMMENT.sub("", words).strip(" \t[]").split(",")
-    return [tag for part in parts if (tag := part.strip(" \t\"'"))]
-
-
 def _front_matter(text: str) -> list[str]:
     """Return the lines between two lines of dashes at the very top; none without them."""
-    if not text.startswith("---"):
-        return []
-    lines = text.splitlines()
-    if lines[0].rstrip() != "---":
+    lines = text.splitlines() if text.startswith("---") else []
+    if not lines or lines[0].rstrip() != "---":
         return []
     for at, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):

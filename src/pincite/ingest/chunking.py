@@ -36,15 +36,9 @@ class _Maker:
     """Holds what is the same for all chunks of one document."""
 
     def __init__(
-        self,
-        document: Document,
-        clauses: Sequence[Clause],
-        pages: Pages,
-        settings: IngestSettings,
+        self, document: Document, clauses: Sequence[Clause], pages: Pages, settings: IngestSettings
     ) -> None:
-        self.document = document
-        self.clauses = clauses
-        self.pages = pages
+        self.document, self.clauses, self.pages = document, clauses, pages
         self.settings = settings
         self.children: list[list[int]] = [[] for _ in clauses]
         self.is_cut = [False] * len(clauses)
@@ -77,13 +71,8 @@ class _Maker:
         starts = [*(self.pages.starts or [0]), len(text)]
         total = 0
         for page_start, page_end in pairwise(starts):
-            spans = split_spans(
-                text,
-                page_start,
-                page_end,
-                limit=self.settings.max_tokens,
-                size=estimated_tokens,
-            )
+            limit = self.settings.max_tokens
+            spans = split_spans(text, page_start, page_end, limit=limit, size=estimated_tokens)
             spans = [span for span in spans if text[span[0] : span[1]].strip()]
             page = self.pages.at(page_start)
             for number, span in enumerate(spans, 1):
@@ -114,13 +103,8 @@ class _Maker:
         clause = self.clauses[i]
         if not self._body(i):
             return
-        spans = split_spans(
-            self.document.text,
-            clause.start,
-            clause.own_end,
-            limit=max(1, self.settings.max_chars),
-            size=len,
-        )
+        text, limit = self.document.text, max(1, self.settings.max_chars)
+        spans = split_spans(text, clause.start, clause.own_end, limit=limit, size=len)
         locator = self._locator(i)
         for number, span in enumerate(spans, 1):
             yield self._piece(i, span, locator if len(spans) == 1 else f"{locator} part {number}")

@@ -75,9 +75,8 @@ def stated_dates(text: str, pages: Pages) -> dict[str, str]:
     found: dict[str, str] = {}
     line = re.sub(r"\s", " ", text[: end + 100])
     for match in _LEAD.finditer(line, 0, end):
-        if _TOLD.search(line, max(0, match.start() - 20), match.start()):
-            continue
-        if _GOES_ON.match(line, match.end()):
+        is_told = _TOLD.search(line, max(0, match.start() - 20), match.start())
+        if is_told or _GOES_ON.match(line, match.end()):
             continue
         name = "until" if match["until"] else "effective"
         if value := _iso(match, "", is_english=bool(match["english"] or match["until"])):
@@ -95,9 +94,8 @@ def named_dates(values: Mapping[str, str]) -> dict[str, str]:
     >>> named_dates({"edition": "2025"})
     {'effective': '2025'}
     """
-    known = {
-        re.sub(r"[\s_-]+", " ", name.strip().casefold()): each for name, each in values.items()
-    }
+    plain = (re.sub(r"[\s_-]+", " ", name.strip().casefold()) for name in values)
+    known = dict(zip(plain, values.values(), strict=True))
     found: dict[str, str] = {}
     for field, names in _FIELDS.items():
         dates = (as_iso(known[name]) for name in names if name in known)

@@ -26,22 +26,15 @@ from pincite.ingest.structure.rows import with_rows
 
 # The ending tells the format; its module is imported when the first such file comes.
 READERS = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "plain",
-    ".text": "plain",
+    **dict.fromkeys((".md", ".markdown"), "markdown"),
+    **dict.fromkeys((".txt", ".text"), "plain"),
+    **dict.fromkeys((".csv", ".tsv"), "csv_table"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
     ".json": "json_pages",
     ".pdf": "pdf",
-    ".csv": "csv_table",
-    ".tsv": "csv_table",
     ".docx": "docx.reader",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
     ".xml": "laws_xml",
 }
-
-
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -59,7 +52,13 @@ def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
 
 def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "") -> Loaded:
     """Return the document in the bytes with all its chunks."""
-    parsed = _whole(reader_of(doc_id)(data, doc_id), doc_id)
+    parsed = reader_of(doc_id)(data, doc_id)
+    # Half of a character could not be written again.
+    if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
+        raise SourceError(
+            f"{doc_id} has half of a character, U+{ord(half.group()):04X}, at {half.start():,}",
+            hint="whatever wrote it cut a character in two: write it again",
+        )
     document = Document(
         id=doc_id,
         text=parsed.text,
@@ -75,24 +74,8 @@ def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "
     clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
     chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
     links, facts = _enriched(document, chunks, settings)
-    return Loaded(
-        document,
-        chunks,
-        links,
-        facts,
-        findings=tuple(parsed.findings),
-        boxes=tuple(parsed.boxes),
-    )
-
-
-def _whole(parsed: Parsed, doc_id: str) -> Parsed:
-    """Return what was read if it can be written again: half of a character cannot."""
-    if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
-        raise SourceError(
-            f"{doc_id} has half of a character, U+{ord(half.group()):04X}, at {half.start():,}",
-            hint="whatever wrote it cut a character in two: write it again",
-        )
-    return parsed
+    findings, boxes = tuple(parsed.findings), tuple(parsed.boxes)
+    return Loaded(document, chunks, links, facts, findings=findings, boxes=boxes)
 
 
 def _enriched(
@@ -171,13 +154,10 @@ def _files_in(folder: Path, passed_over: list[Path]) -> Iterator[Path]:
         ]
         for name in names:
             file = here / name
-            if name.startswith(".") or not file.is_file() or _leads_out(file, root):
+            leads_out = file.is_symlink() and not file.resolve().is_relative_to(root)
+            if name.startswith(".") or not file.is_file() or leads_out:
                 continue
             if file.suffix.lower() in READERS:
                 yield file
             else:
                 passed_over.append(file)
-
-
-def _leads_out(file: Path, root: Path) -> bool:
-    return file.is_symlink() and not file.resolve().is_relative_to(root)

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from pincite.core.errors import SourceError
-from pincite.core.settings import IngestSettings, LimitSettings, Settings, merged
+from pincite.core.settings import IngestSettings, Settings, merged
 from pincite.core.types import Loaded
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
@@ -98,11 +98,12 @@ class Pool:
             child = self._idle.pop()
             try:
                 child.send(item)
-                return _Waiting(replace(item, data=b""), child)
+                break
             except OSError:  # somebody killed it while it had nothing to do
                 child.stop()
-        child = _Child(self._settings)
-        child.send(item)
+        else:
+            child = _Child(self._settings)
+            child.send(item)
         return _Waiting(replace(item, data=b""), child)
 
     def _first(self, waiting: deque[_Waiting]) -> tuple[Any, bytes | None]:
@@ -183,12 +184,8 @@ class _Child:
             self.stop()
             code = self._process.exitcode or 0
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            return to_json(
-                SourceError(
-                    f"{task.doc_id} made its reader fail ({name})",
-                    hint="the file may be damaged or hostile; leave it out or convert it",
-                )
-            )
+            hint = "the file may be damaged or hostile; leave it out or convert it"
+            return to_json(SourceError(f"{task.doc_id} made its reader fail ({name})", hint=hint))
 
     def stop(self) -> None:
         self.is_alive = False
@@ -205,7 +202,10 @@ def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
-    _limit(settings.limits)
+    # Time is the parent's to watch; memory is bounded for good: it cannot be raised again.
+    size = int(settings.limits.max_memory_mb * 1e6)
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Values of a document are freed one by one: looking for cycles among them is mostly in vain.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -230,23 +230,11 @@ def _answer(
     except SourceError as error:
         return to_json(error)
     except MemoryError:
-        return to_json(
-            SourceError(
-                f"{doc_id} needs more memory than limits.max_memory_mb allows",
-                hint="split it, or raise the limit",
-            )
+        reason, hint = (
+            "needs more memory than limits.max_memory_mb allows",
+            "split it, or raise the limit",
         )
     except Exception as error:  # the border of the sandbox: a reader's bug must not stop a batch
-        return to_json(
-            SourceError(
-                f"{doc_id} could not be read: {type(error).__name__}: {error}",
-                hint="the file may be damaged; please report it if it is not",
-            )
-        )
-
-
-def _limit(limits: LimitSettings) -> None:
-    """Bound this process's memory; time is the parent's to watch."""
-    size = int(limits.max_memory_mb * 1e6)
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))  # for good: it cannot be raised again
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        reason = f"could not be read: {type(error).__name__}: {error}"
+        hint = "the file may be damaged; please report it if it is not"
+    return to_json(SourceError(f"{doc_id} {reason}", hint=hint))

@@ -17,19 +17,14 @@ Size = Callable[[str], int]
 
 
 def split_spans(
-    text: str, start: int, end: int, *, limit: int, size: Size
+    text: str, start: int, end: int, *, limit: int, size: Size, level: int = 0
 ) -> list[tuple[int, int]]:
     """Return contiguous spans of at most ``limit`` that cover ``text[start:end]``.
 
     Parts are cut at the best boundary that makes them fit and then filled greedily, so a piece
     ends early rather than in mid-sentence. A single word that is too long is cut anywhere.
+    ``level`` is the first kind of boundary that is tried.
     """
-    return _cut(text, start, end, limit, size, level=0)
-
-
-def _cut(
-    text: str, start: int, end: int, limit: int, size: Size, level: int
-) -> list[tuple[int, int]]:
     if size(text[start:end]) <= limit:
         return [(start, end)]
     if level == len(_BOUNDARIES):
@@ -37,9 +32,11 @@ def _cut(
         if end - start <= 1:
             return [(start, end)]
         middle = (start + end) // 2
+        halves = (start, middle), (middle, end)
         return [
-            *_cut(text, start, middle, limit, size, level),
-            *_cut(text, middle, end, limit, size, level),
+            span
+            for half in halves
+            for span in split_spans(text, *half, limit=limit, size=size, level=level)
         ]
     cuts = [m.end() for m in _BOUNDARIES[level].finditer(text, start, end) if m.end() < end]
     parts = list(zip([start, *cuts], [*cuts, end], strict=True))
@@ -58,7 +55,7 @@ def _filled(
             spans.append((open_start, start))
             open_start, used = start, 0
         if cost > limit:
-            *whole, last = _cut(text, start, end, limit, size, level + 1)
+            *whole, last = split_spans(text, start, end, limit=limit, size=size, level=level + 1)
             spans.extend(whole)
             open_start, used = last[0], size(text[last[0] : last[1]])
         else:

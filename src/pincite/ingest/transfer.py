@@ -21,12 +21,19 @@ def to_json(result: Loaded | SourceError) -> bytes:
     document = result.document
     value = {
         "document": [document.id, document.text, document.title, dict(document.meta)],
-        "chunks": [_chunk_row(chunk) for chunk in result.chunks],
+        "chunks": [
+            [c.span.start, c.span.end, list(c.path), *(getattr(c, name) for name in _CHUNK_FIELDS)]
+            for c in result.chunks
+        ],
         "links": [
             [link.source, link.relation, link.target, link.span.start, link.span.end]
             for link in result.links
         ],
-        "facts": {chunk_id: _plain(facts) for chunk_id, facts in result.facts.items()},
+        # By name, without the copy of each value that ``asdict`` makes.
+        "facts": {
+            chunk_id: {name: getattr(facts, name) for name in _FACT_FIELDS}
+            for chunk_id, facts in result.facts.items()
+        },
         "findings": [asdict(finding) for finding in result.findings],
         "boxes": [[getattr(box, each.name) for each in fields(Box)] for box in result.boxes],
     }
@@ -44,7 +51,18 @@ def from_json(data: bytes, doc_id: str | None = None) -> Loaded | SourceError:
         if "error" in value:
             message, hint = map(str, value["error"])
             return SourceError(message, hint=hint)
-        loaded = _loaded(value)
+        document = Document(*value["document"])
+        loaded = Loaded(
+            document=document,
+            chunks=tuple(_chunk(row, document) for row in value["chunks"]),
+            links=tuple(
+                Link(source, relation, target, Span(document.id, start, end))
+                for source, relation, target, start, end in value["links"]
+            ),
+            facts={name: Facts.from_plain(facts) for name, facts in value["facts"].items()},
+            findings=tuple(Finding(**finding) for finding in value["findings"]),
+            boxes=tuple(Box(*row) for row in value["boxes"]),
+        )
         _check(loaded, doc_id)
         return loaded
     except MALFORMED as error:
@@ -52,21 +70,6 @@ def from_json(data: bytes, doc_id: str | None = None) -> Loaded | SourceError:
             f"{doc_id or 'a file'} made its reader talk nonsense: {error!r:.200}",
             hint="the file may be hostile; leave it out or convert it",
         )
-
-
-def _loaded(value: dict[str, Any]) -> Loaded:
-    document = Document(*value["document"])
-    return Loaded(
-        document=document,
-        chunks=tuple(_chunk(row, document) for row in value["chunks"]),
-        links=tuple(
-            Link(source, relation, target, Span(document.id, start, end))
-            for source, relation, target, start, end in value["links"]
-        ),
-        facts={name: Facts.from_plain(facts) for name, facts in value["facts"].items()},
-        findings=tuple(Finding(**finding) for finding in value["findings"]),
-        boxes=tuple(Box(*row) for row in value["boxes"]),
-    )
 
 
 def _check(loaded: Loaded, doc_id: str | None) -> None:
@@ -124,16 +127,6 @@ def _are_facts(facts: Facts) -> bool:
         and _are(tuple, *lists)
         and all(_are(str, *each) for each in lists)
     )
-
-
-def _plain(facts: Facts) -> dict[str, Any]:
-    """Return the facts by name, without the copy of each value that ``asdict`` makes."""
-    return {name: getattr(facts, name) for name in _FACT_FIELDS}
-
-
-def _chunk_row(chunk: Chunk) -> list[Any]:
-    rest = [getattr(chunk, name) for name in _CHUNK_FIELDS]
-    return [chunk.span.start, chunk.span.end, list(chunk.path), *rest]
 
 
 def _chunk(row: Sequence[Any], document: Document) -> Chunk:

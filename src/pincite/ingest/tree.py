@@ -68,16 +68,6 @@ def closed(openings: Sequence[Opening], length: int) -> list[Clause]:
             innermost = openings[innermost].parent
         innermost = position
     return [
-        Clause(
-            kind=opening.kind,
-            label=opening.label,
-            locator=opening.locator,
-            title=opening.title,
-            start=opening.start,
-            end=end,
-            own_end=own_end,
-            parent=opening.parent,
-            path=opening.path,
-        )
-        for opening, end, own_end in zip(openings, ends, own_ends, strict=True)
+        Clause(o.kind, o.label, o.locator, o.title, o.start, end, own_end, o.parent, o.path)
+        for o, end, own_end in zip(openings, ends, own_ends, strict=True)
     ]

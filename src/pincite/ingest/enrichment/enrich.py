@@ -75,9 +75,8 @@ def _classify(reading: Reading, profile: Profile) -> None:
             break
     if reading.rule and reading.rule.defines and not reading.is_heir:
         found = name_of(reading.view, profile)
-        if found.value and found.value.casefold() not in {
-            t.value.casefold() for t in reading.terms
-        }:
+        known_terms = {term.value.casefold() for term in reading.terms}
+        if found.value and found.value.casefold() not in known_terms:
             reading.terms.append(found)
 
 
@@ -89,11 +88,8 @@ def _traits(reading: Reading, profile: Profile, known: Lexicon) -> Iterator[Foun
         if found is None or rule.traits == "none":
             continue
         text = reading.view.text
-        if rule.traits == "known":
-            uses: Iterator[Found] = known.find(text, found.start, found.end)
-        else:
-            uses = _listed(text, found)
-        for use in uses:
+        is_list = rule.traits == "all"
+        for use in _listed(text, found) if is_list else known.find(text, found.start, found.end):
             if use.value and use.value.casefold() not in seen:
                 seen.add(use.value.casefold())
                 yield use

@@ -60,16 +60,15 @@ def split_term(found: Found, *, inverted: bool) -> tuple[str, list[Alias]]:
     head, comma, tail = term.partition(", ")
     if inverted and comma and "," not in tail:
         names.append(f"{tail} {head[:1].lower()}{head[1:]}")
-    return term, [Alias(name, term, *_place(name, found)) for name in names]
-
-
-def _place(name: str, found: Found) -> tuple[int, int]:
-    """Return where a name stands inside the words that give it, or where all of them stand."""
-    at = found.value.find(name)
-    is_exact = at >= 0 and len(found.value) == found.end - found.start
-    return (
-        (found.start + at, found.start + at + len(name)) if is_exact else (found.start, found.end)
-    )
+    # A name stands inside the words that give it, or where all of them stand.
+    is_exact = len(found.value) == found.end - found.start
+    aliases = []
+    for name in names:
+        at = found.value.find(name) if is_exact else -1
+        start = found.start + at
+        place = (start, start + len(name)) if at >= 0 else (found.start, found.end)
+        aliases.append(Alias(name, term, *place))
+    return term, aliases
 
 
 def _is_short(short: str, term: str) -> bool:
@@ -135,16 +134,14 @@ class Lexicon:
         if not self.tree:
             return
         for begin, stop in windows(text, start, end, MOST_AT_ONCE):
-            yield from self._find(list(_WORD.finditer(text, begin, stop)))
-
-    def _find(self, words: Sequence[re.Match[str]]) -> Iterator[Found]:
-        position = 0
-        while position < len(words):
-            length, target = self._longest(words, position)
-            if length:
-                place = words[position].start(), words[position + length - 1].end()
-                yield Found(target, *place)
-            position += max(1, length)
+            words = list(_WORD.finditer(text, begin, stop))
+            position = 0
+            while position < len(words):
+                length, target = self._longest(words, position)
+                if length:
+                    place = words[position].start(), words[position + length - 1].end()
+                    yield Found(target, *place)
+                position += max(1, length)
 
     def _longest(self, words: Sequence[re.Match[str]], position: int) -> tuple[int, str]:
         node, length, target = self.tree, 0, ""
@@ -162,13 +159,8 @@ class Lexicon:
             return word
         form = self.forms.get(word)
         if form is None:
-            form = self.forms[word] = _without_ending(word.casefold(), self.endings)
+            form = word.casefold()
+            stems = ((form.removesuffix(ending), ending) for ending in self.endings)
+            fit = (s for s, e in stems if len(s) > 2 and s != form and not s.endswith(e))
+            form = self.forms[word] = next(fit, form)
         return form
-
-
-def _without_ending(word: str, endings: Sequence[str]) -> str:
-    for ending in endings:
-        stem = word.removesuffix(ending)
-        if len(stem) > 2 and stem != word and not stem.endswith(ending):
-            return stem
-    return word

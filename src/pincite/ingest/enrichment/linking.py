@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pincite.core.types import Link, Span
 from pincite.ingest.enrichment.glossary import Lexicon
 from pincite.ingest.enrichment.matching import Found, any_holds
-from pincite.ingest.enrichment.profile import LinkRule, Profile
+from pincite.ingest.enrichment.profile import Profile
 from pincite.ingest.enrichment.reading import Reading, name_of, sourced
 
 # In fewer clauses than this nothing is common.
@@ -36,14 +36,10 @@ def _drawn(reading: Reading, profile: Profile) -> Iterator[tuple[str, str, Found
     for trait in reading.traits:
         yield "has_trait", trait.value.casefold(), trait
     for rule in profile.links:
-        yield from _ruled(rule, reading)
-
-
-def _ruled(rule: LinkRule, reading: Reading) -> Iterator[tuple[str, str, Found]]:
-    if not rule.when or any_holds(rule.when, reading.view, reading.known):
-        for found in sourced(rule.pattern, reading.view, rule.source):
-            name = " ".join(found.value.casefold().split())
-            yield rule.relation, rule.target.replace("{}", name), found
+        if not rule.when or any_holds(rule.when, reading.view, reading.known):
+            for found in sourced(rule.pattern, reading.view, rule.source):
+                target = " ".join(found.value.casefold().split())
+                yield rule.relation, rule.target.replace("{}", target), found
 
 
 def _link(reading: Reading, relation: str, target: str, found: Found) -> Link:
@@ -64,7 +60,10 @@ def uses_of(readings: Sequence[Reading], profile: Profile) -> Iterator[Link]:
             names.setdefault(alias.term, alias.term.casefold())
             homes.setdefault(alias.term.casefold(), set()).add(reading.chunk.id)
     lexicon = Lexicon(names, endings=profile.endings)
-    found = [_first_uses(reading, lexicon) for reading in readings]
+    found: list[dict[str, Found]] = [{} for _ in readings]
+    for reading, uses in zip(readings, found, strict=True):
+        for use in lexicon.find(reading.view.text, reading.view.start, reading.view.end):
+            uses.setdefault(use.value, use)
     clauses = [uses for each, uses in zip(readings, found, strict=True) if each.chunk.kind != "row"]
     counts = Counter(target for uses in clauses for target in uses)
     most = max(FEW_CLAUSES, profile.common_share * len(clauses))
@@ -74,10 +73,3 @@ def uses_of(readings: Sequence[Reading], profile: Profile) -> Iterator[Link]:
             is_common = " " not in target and counts[target] > most
             if not is_common and not homes.get(target, set()) & around:
                 yield _link(reading, "uses", target, use)
-
-
-def _first_uses(reading: Reading, lexicon: Lexicon) -> dict[str, Found]:
-    first: dict[str, Found] = {}
-    for use in lexicon.find(reading.view.text, reading.view.start, reading.view.end):
-        first.setdefault(use.value, use)
-    return first

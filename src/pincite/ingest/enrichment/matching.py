@@ -131,16 +131,8 @@ def read_fields(view: View, profile: Profile) -> dict[str, Found]:
     stretches = view.windows[:FIELD_WINDOWS]
     found: dict[str, Found] = {}
     for rule in profile.fields:
-        match = next(
-            (
-                match
-                for pattern in rule.patterns
-                for start, end in stretches
-                if (match := pattern.search(view.text, start, end)) and match[1]
-            ),
-            None,
-        )
-        if match:
+        seen = (p.search(view.text, *stretch) for p in rule.patterns for stretch in stretches)
+        if match := next((match for match in seen if match and match[1]), None):
             words = " ".join(match[1].split())
             value = rule.values.get(words.casefold(), words)
             found[rule.name] = Found(value, *match.span(1))

@@ -49,7 +49,10 @@ def profile_scores(
     document: Document, chunks: Sequence[Chunk], profiles: Sequence[Profile]
 ) -> dict[str, float]:
     """Return each profile's score: its base, and for each sign its weight or a part of it."""
-    texts = _evenly(_stretches(document))
+    # Tables look alike in all kinds of books.
+    lines = document.text.splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith("|"))
+    texts = _evenly([text[start:end] for start, end in windows(text, 0, len(text))])
     titles = [chunk.title for chunk in chunks if chunk.kind == "section" and chunk.title]
     headings = [document.title, *_evenly(titles)]
     return {
@@ -60,13 +63,6 @@ def profile_scores(
         )
         for profile in profiles
     }
-
-
-def _stretches(document: Document) -> list[str]:
-    """Return the document's words without its tables, which look alike in all kinds of books."""
-    lines = document.text.splitlines(keepends=True)
-    text = "".join(line for line in lines if not line.startswith("|"))
-    return [text[start:end] for start, end in windows(text, 0, len(text))]
 
 
 def _evenly(texts: Sequence[str]) -> Sequence[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
+from typing import TypeVar
 
 from pincite.core.errors import ConfigError
 from pincite.core.profiles import PROFILE_NAMES, profile_text, profile_values
@@ -20,6 +22,8 @@ from pincite.ingest.enrichment.profile import (
     TagRule,
     TermRule,
 )
+
+T = TypeVar("T")
 
 
 def load_profile(name: str) -> Profile:
@@ -62,14 +66,14 @@ def _profile(table: Table, fingerprint: str) -> Profile:
         inverted_terms=table.flag("inverted_terms"),
         endings=table.texts("endings"),
         trim=table.maybe_pattern("trim"),
-        signals=tuple(map(_signal, table.tables("signal"))),
+        signals=_each(table, "signal", _signal),
         rules=table.patterns("rules"),
-        fields=tuple(map(_field, table.tables("field"))),
-        kinds=tuple(map(_kind, table.tables("kind"))),
-        tags=tuple(map(_tag, table.tables("tag"))),
-        terms=tuple(map(_term, table.tables("term"))),
-        aliases=tuple(map(_alias, table.tables("alias"))),
-        links=tuple(map(_link, table.tables("link"))),
+        fields=_each(table, "field", _field),
+        kinds=_each(table, "kind", _kind),
+        tags=_each(table, "tag", _tag),
+        terms=_each(table, "term", _term),
+        aliases=_each(table, "alias", _alias),
+        links=_each(table, "link", _link),
         traits=tuple(name.casefold() for name in traits.texts("names")),
         audiences={name: audiences.texts(name) for name in audiences.values},
         synonyms={name: synonyms.texts(name) for name in synonyms.values},
@@ -79,74 +83,61 @@ def _profile(table: Table, fingerprint: str) -> Profile:
 
 
 def _conditions(table: Table, *, kinds: bool = False) -> tuple[Condition, ...]:
-    found = []
-    for each in table.tables("when"):
-        found.append(
-            Condition(
-                clause=frozenset(each.texts("clause")),
-                heading=each.maybe_pattern("heading"),
-                parent=each.maybe_pattern("parent"),
-                under=each.maybe_pattern("under"),
-                within=each.maybe_pattern("within"),
-                locator=each.maybe_pattern("locator"),
-                text=each.maybe_pattern("text"),
-                fields=each.texts("fields"),
-                rule=each.maybe("rule"),
-                defines=each.maybe("defines"),
-                kinds=frozenset(each.texts("kinds")) if kinds else frozenset(),
-            )
+    def condition(each: Table) -> Condition:
+        return Condition(
+            clause=frozenset(each.texts("clause")),
+            heading=each.maybe_pattern("heading"),
+            parent=each.maybe_pattern("parent"),
+            under=each.maybe_pattern("under"),
+            within=each.maybe_pattern("within"),
+            locator=each.maybe_pattern("locator"),
+            text=each.maybe_pattern("text"),
+            fields=each.texts("fields"),
+            rule=each.maybe("rule"),
+            defines=each.maybe("defines"),
+            kinds=frozenset(each.texts("kinds")) if kinds else frozenset(),
         )
+
+    return _each(table, "when", condition)
+
+
+def _each(table: Table, key: str, make: Callable[[Table], T]) -> tuple[T, ...]:
+    """Return what is made of each table of a list; a key that was not asked for is an error."""
+    made = []
+    for each in table.tables(key):
+        made.append(make(each))
         each.finish()
-    return tuple(found)
+    return tuple(made)
 
 
 def _signal(table: Table) -> Signal:
-    made = Signal(
-        table.pattern("pattern"),
-        table.choice("where", ("text", "heading")),
-        table.number("share", 0.1),
-        table.number("weight", 1.0),
-    )
-    table.finish()
-    return made
+    pattern, where = table.pattern("pattern"), table.choice("where", ("text", "heading"))
+    return Signal(pattern, where, table.number("share", 0.1), table.number("weight", 1.0))
 
 
 def _field(table: Table) -> FieldRule:
     values = table.table("values")
-    made = FieldRule(
+    return FieldRule(
         table.text("name"),
         table.patterns("patterns", groups=1),
         {key.casefold(): values.text(key) for key in values.values},
         table.flag("tag"),
         table.choice("traits", ("none", "all", "known")),
     )
-    table.finish()
-    return made
 
 
 def _kind(table: Table) -> KindRule:
-    made = KindRule(
-        table.text("name"),
-        _conditions(table),
-        table.flag("entity"),
-        table.flag("defines"),
-        table.flag("inherits"),
-    )
-    table.finish()
-    return made
+    flags = (table.flag(name) for name in ("entity", "defines", "inherits"))
+    return KindRule(table.text("name"), _conditions(table), *flags)
 
 
 def _tag(table: Table) -> TagRule:
-    made = TagRule(table.text("name"), _conditions(table, kinds=True))
-    table.finish()
-    return made
+    return TagRule(table.text("name"), _conditions(table, kinds=True))
 
 
 def _term(table: Table) -> TermRule:
     source = table.choice("source", ("text", "title"))
-    made = TermRule(table.pattern("pattern", groups=1), source, _conditions(table))
-    table.finish()
-    return made
+    return TermRule(table.pattern("pattern", groups=1), source, _conditions(table))
 
 
 def _alias(table: Table) -> AliasRule:
@@ -161,15 +152,13 @@ def _alias(table: Table) -> AliasRule:
 
 
 def _link(table: Table) -> LinkRule:
-    made = LinkRule(
+    return LinkRule(
         table.text("relation"),
         table.pattern("pattern", groups=1),
         table.choice("source", ("text", "title")),
         table.text("target", "{}"),
         _conditions(table, kinds=True),
     )
-    table.finish()
-    return made
 
 
 def _check_names(profile: Profile, origin: str) -> None:

@@ -87,18 +87,15 @@ def _read_aliases(reading: Reading, profile: Profile) -> None:
         longs = matches(rule.pattern, view, "term") if has_term else None
         for found in matches(rule.pattern, view, "alias"):
             if longs is None:
-                term = plain_term(long_form(found.value, _words_before(view, found)))
+                # The words of the sentence, or of the table's cell, that lead to a short form.
+                reach = max(view.start, found.start - LONG_FORM_CHARS)
+                before = _BREAK.split(view.text[reach : found.start - 1])[-1]
+                term = plain_term(long_form(found.value, before))
             else:
                 term = plain_term(next(longs).value)
             if term and (found.value, term.casefold()) not in seen:
                 seen.add((found.value, term.casefold()))
                 reading.aliases.append(Alias(found.value, term, found.start, found.end))
-
-
-def _words_before(view: View, found: Found) -> str:
-    """Return the words of the sentence, or of the table's cell, that lead to a short form."""
-    before = view.text[max(view.start, found.start - LONG_FORM_CHARS) : found.start - 1]
-    return _BREAK.split(before)[-1]
 
 
 def sourced(pattern: Pattern, view: View, source: str) -> Iterator[Found]:

@@ -43,8 +43,11 @@ def summarise(text: str, sentences: int = 2) -> str:
     'Ladders are tested.'
     """
     found = list(islice(_sentences(text[:MOST_CHARS]), MOST_SENTENCES))
-    if not found or sentences < 1:
-        return "" if sentences < 1 else _first_words(text)
+    if sentences < 1:
+        return ""
+    if not found:  # the first line, without its marks
+        lines = (line.strip(" \t#|*_-") for line in text.splitlines())
+        return next((line for line in lines if any(c.isalpha() for c in line)), "")
     counts = Counter(word for sentence in found for word in _words(sentence))
     scores = [_worth(sentence, counts, place) for place, sentence in enumerate(found)]
     best = sorted(range(len(found)), key=lambda place: (-scores[place], place))[:sentences]
@@ -103,9 +106,3 @@ def _prose(text: str) -> Iterator[tuple[int, int]]:
 def _kept(sentence: str) -> Iterator[str]:
     if any(character.isalpha() for character in sentence):
         yield sentence.strip()
-
-
-def _first_words(text: str) -> str:
-    """Return the first line of a text without prose, without its marks."""
-    lines = (line.strip(" \t#|*_-") for line in text.splitlines())
-    return next((line for line in lines if any(c.isalpha() for c in line)), "")

@@ -57,9 +57,7 @@ def _targets(text: str, chunk: Chunk, resolver: Resolver) -> list[Target]:
         for target in resolver.targets(citation, chunk)
     ]
     found += _named(text, start, chunk, resolver)
-    told = [
-        each for each in found if each.key and not _names_itself(text, chunk, each, heading_end)
-    ]
+    told = (t for t in found if t.key and not _names_itself(text, chunk, t, heading_end))
     return sorted(told, key=lambda target: target.start)
 
 

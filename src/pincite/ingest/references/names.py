@@ -88,9 +88,8 @@ def _quoted(text: str, position: int, end: int) -> Iterator[Name]:
     while match := _NAME.match(text, position, end):
         position = match.end()
         if inner := _PARTS.match(text, position, end):
-            for part in re.finditer(_QUOTED, text[inner.start("parts") : inner.end("parts")]):
-                start = inner.start("parts") + part.start()
-                yield _name(part.group(), start)
+            for part in re.finditer(_QUOTED, inner["parts"]):
+                yield _name(part.group(), inner.start("parts") + part.start())
             position = inner.end()
         else:
             yield _name(match["name"], match.start("name"))
@@ -112,8 +111,5 @@ def _links(text: str, start: int, end: int, places: Places) -> Iterator[Name]:
         if ":" in file or file.startswith("//"):
             continue
         here = places.slugs.get(anchor.casefold()) if anchor and not file else None
-        if here is not None:
-            key = locator_key(here.locator)
-        else:
-            key = locator_key(anchor.replace("-", " ") if anchor else match["words"])
-        yield Name(key, *match.span())
+        words = anchor.replace("-", " ") if anchor else match["words"]
+        yield Name(locator_key(here.locator if here else words), *match.span())

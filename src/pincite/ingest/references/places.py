@@ -34,35 +34,21 @@ class Places:
                 self.titles.setdefault(locator_key(chunk.title), chunk)
                 self.titles.setdefault(locator_key(_REMARK.sub("", chunk.title)), chunk)
             self.children.setdefault(chunk.parent, []).append(chunk)
-        numbers = [
-            match
-            for chunk in self.chunks
-            if chunk.kind == "section" and (match := _NUMBER.match(chunk.locator))
-        ]
+        sections = (chunk for chunk in self.chunks if chunk.kind == "section")
+        numbers = [match for chunk in sections if (match := _NUMBER.match(chunk.locator))]
         dotted = [match["part"] for match in numbers if match["rest"]]
         # Where most sections bear plain numbers, "11.1" was put in and "11.5" is a quantity.
         self.parts = Counter(dotted if 2 * len(dotted) > len(numbers) else [])
-        self.slugs = self._slugs()
-        self.tables = [chunk for chunk in self.chunks if chunk.kind == "table"]
-        self._lone_names = self._lone()
-
-    def _slugs(self) -> dict[str, Chunk]:
-        found: dict[str, Chunk] = {}
+        self.slugs: dict[str, Chunk] = {}
         for chunk in self.chunks:
             if chunk.kind in ("section", "document"):
-                found.setdefault(slug(chunk.title), chunk)
-                found.setdefault(slug(chunk.path[-1] if chunk.path else chunk.title), chunk)
-        return found
-
-    def _lone(self) -> dict[str, str]:
-        """Return the headings that are the only ones of their kind: "Part 97" as a title."""
-        matches = [
-            (match["word"], chunk.locator)
-            for chunk in self.chunks
-            if chunk.kind == "section" and (match := _CALLED.fullmatch(locator_key(chunk.locator)))
-        ]
-        counts = Counter(word for word, _ in matches)
-        return {word: locator for word, locator in matches if counts[word] == 1}
+                self.slugs.setdefault(slug(chunk.title), chunk)
+                self.slugs.setdefault(slug(chunk.path[-1] if chunk.path else chunk.title), chunk)
+        self.tables = [chunk for chunk in self.chunks if chunk.kind == "table"]
+        called = [(word, chunk.locator) for chunk in self.chunks if (word := _called(chunk))]
+        counts = Counter(word for word, _ in called)
+        # Headings that are the only ones of their kind: "Part 97" as a title.
+        self._lone_names = {word: locator for word, locator in called if counts[word] == 1}
 
     def has(self, key: str) -> bool:
         """Return whether a locator or a heading of the document has this key."""
@@ -96,9 +82,8 @@ class Places:
         """Return the locator of what "this section" or "this article" means here, or ""."""
         inside = list(self.around(chunk))
         section = self.section(chunk)
-        items = [
-            each for each in inside if each.kind == "clause" and not _ALTERNATE.search(each.locator)
-        ]
+        clauses = (each for each in inside if each.kind == "clause")
+        items = [each for each in clauses if not _ALTERNATE.search(each.locator)]
         if word == "section":
             return section.locator if section.kind == "section" else ""
         if word == "subsection":
@@ -108,7 +93,7 @@ class Places:
             return section.locator  # a contract's clause; a law's one is an item such as (A)
         if word in ("paragraph", "subparagraph", "clause", "subclause", "item", "paragraphe"):
             return items[0].locator if items else ""
-        named = [each.locator for each in inside if _is_called(each, word)]
+        named = [each.locator for each in inside if word and _called(each) == word]
         return named[0] if named else self._lone_names.get(word, "")
 
     def climb(self, chunk: Chunk, labels: Sequence[str]) -> str | None:
@@ -154,9 +139,10 @@ class Places:
         return [t for t in self.tables if section.span.overlap(t.span) == len(t.span)]
 
 
-def _is_called(chunk: Chunk, word: str) -> bool:
+def _called(chunk: Chunk) -> str:
+    """Return the word of a section's name such as "part 97", or ""."""
     match = _CALLED.fullmatch(locator_key(chunk.locator)) if chunk.kind == "section" else None
-    return match is not None and match["word"] == word
+    return match["word"] if match else ""
 
 
 def slug(words: str) -> str:

@@ -94,13 +94,10 @@ class Resolver:
             if cited.ends_range and position and located[position - 1][0]:
                 keys = self.places.between(locator_key(located[position - 1][0]), key)[1:]
             if position == last and citation.aside:
-                keys, end = [self._with_aside(keys[0], citation.aside)], citation.end
+                whole = locator_key(f"{keys[0]} {citation.aside}")
+                keys, end = [whole if self.places.has(whole) else keys[0]], citation.end
             for each in keys:
                 yield Target(each, relation, start, end)
-
-    def _with_aside(self, key: str, aside: str) -> str:
-        whole = locator_key(f"{key} {aside}")
-        return whole if self.places.has(whole) else key
 
     def _is_place(self, cited: Cited, chunk: Chunk) -> bool:
         """Return whether a bare number is a place and no quantity."""
@@ -109,7 +106,10 @@ class Resolver:
         if known and (cited.labels or _POINTER.search(before)):
             return True
         if _POINTER.search(before) and self.places.parts:
-            return self._is_alike(cited) or _is_shaped(cited)
+            # The number of a section looks like "702.5", "2.106", "4.2(b)".
+            whole, _, rest = cited.number.partition(".")
+            is_shaped = bool(cited.labels) or len(whole) >= 3 or len(rest) >= 3
+            return self._is_alike(cited) or is_shaped
         if cited.labels:
             return "." in cited.number and self._is_alike(cited)
         if chunk.kind in ("table", "row"):  # of numbers, mostly
@@ -186,11 +186,10 @@ class Resolver:
         own = places.own(tail.word, chunk) if tail.word in INNER else ""
         if own and own + "".join(first.labels) in places.exact:
             return own
-        if climbed is None and (
-            first.is_doubtful or (chunk.kind in ("table", "row") and not tail.kind)
-        ):
-            return None
-        return section if climbed is None else climbed
+        if climbed is not None:
+            return climbed
+        is_cell = chunk.kind in ("table", "row") and not tail.kind
+        return None if first.is_doubtful or is_cell else section
 
     def _relation(self, citation: Citation, cited: Cited, key: str) -> tuple[str, str]:
         """Return whether a place is outside this document, and the key under which it is."""
@@ -230,12 +229,6 @@ class Resolver:
         return name.casefold() in self.title
 
 
-def _is_shaped(cited: Cited) -> bool:
-    """Return whether a number looks like that of a section: "702.5", "2.106", "4.2(b)"."""
-    whole, _, rest = cited.number.partition(".")
-    return bool(cited.labels) or len(whole) >= 3 or len(rest) >= 3
-
-
 def _completed(cited: Sequence[Cited]) -> list[Cited]:
     """Return the places with what their neighbours let them leave out: "(c)(2) or (3)"."""
     whole: list[Cited] = []
@@ -243,10 +236,8 @@ def _completed(cited: Sequence[Cited]) -> list[Cited]:
         if whole and not each.number:
             number, before = whole[-1].number, whole[-1].labels
             labels = before + each.labels if each.is_inner else merged(before, each.labels)
-            each = Cited(
-                each.start, each.end, number, labels, each.ends_range, each.is_inner,
-                each.is_doubtful,
-            )  # fmt: skip
+            flags = each.ends_range, each.is_inner, each.is_doubtful
+            each = Cited(each.start, each.end, number, labels, *flags)
         whole.append(each)
     return whole
 

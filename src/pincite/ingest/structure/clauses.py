@@ -54,7 +54,9 @@ def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
     places: list[int] = []
     for section in sections:
         places.append(len(grown))
-        grown.append(_section(section, places))
+        parent = places[section.parent] if section.parent >= 0 else 0
+        names = section.label, section.locator, section.title
+        grown.append(Opening("section", *names, section.start, parent, section.path))
         _add_items(text, grown, section)
     return closed(grown, len(text))
 
@@ -69,19 +71,6 @@ def _add_items(text: str, grown: list[Opening], section: Section) -> None:
         grown.append(Opening("clause", other.name, locator, "", start, base, section.path))
         items = _Items(text, grown, len(grown) - 1)
         items.add(other.blocks, is_numbered=is_numbered, announced=other.announced)
-
-
-def _section(section: Section, places: Sequence[int]) -> Opening:
-    parent = places[section.parent] if section.parent >= 0 else 0
-    return Opening(
-        "section",
-        section.label,
-        section.locator,
-        section.title,
-        section.start,
-        parent,
-        section.path,
-    )
 
 
 def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Event]:
@@ -124,14 +113,13 @@ def _asides(text: str, start: int, end: int) -> Iterator[_Event]:
 
 def _without_lone_numbers(events: Sequence[_Event]) -> list[_Event]:
     """Return the events without labels like ``1.`` or terms that stand alone: those are words."""
-    dotted = [e for e in events if e.mark and not e.mark.label.startswith("(")]
-    styles = Counter(style for e in dotted if e.mark for style, _ in readings(e.mark.label))
-    lone = {
-        id(e)
-        for e in dotted
-        if e.mark and all(styles[style] < 2 for style, _ in readings(e.mark.label))
-    }
-    return [event for event in events if id(event) not in lone]
+    labels = [e.mark.label if e.mark and e.mark.label[0] != "(" else "" for e in events]
+    styles = Counter(style for label in labels if label for style, _ in readings(label))
+    return [
+        event
+        for event, label in zip(events, labels, strict=True)
+        if not label or any(styles[style] >= 2 for style, _ in readings(label))
+    ]
 
 
 class _Items:
@@ -149,11 +137,7 @@ class _Items:
         self.named: dict[tuple[int, str], str] = {}  # locators of items by parent and label
 
     def add(
-        self,
-        blocks: Sequence[Block],
-        *,
-        is_numbered: bool,
-        announced: frozenset[str] = frozenset(),
+        self, blocks: Sequence[Block], *, is_numbered: bool, announced: frozenset[str] = frozenset()
     ) -> None:
         """Open a clause for each item, exception, note and table of the blocks."""
         events = _events(self.text, blocks, is_numbered)
@@ -166,13 +150,16 @@ class _Items:
             if depth != TEXT or event.aside or event.table
         }
         pending = -1  # where a repeated label stands, for the item behind it
-        for event, depth, following in zip(events, read, _following(read), strict=True):
+        following = [0] * len(read)  # for each event the depth of the next item
+        for at in range(len(read) - 1, 0, -1):
+            following[at - 1] = read[at] if read[at] >= 0 else following[at]
+        for event, depth, after in zip(events, read, following, strict=True):
             if event.mark:
                 if depth >= 0:
                     self._item(event.mark, depth, pending)
                 pending = event.start if depth == AGAIN else -1
             elif event.aside:
-                self._aside(event.aside, event.start, following)
+                self._aside(event.aside, event.start, after)
             elif event.table:
                 self._table(event.table)
             elif event.known:
@@ -196,15 +183,17 @@ class _Items:
 
     def _item(self, mark: Mark, depth: int, pending: int) -> None:
         """Open an item; it belongs to an exception only if that one announces a list."""
-        if depth < self.aside_depth or (self._inside_aside and not self._announces(mark.start)):
+        if self._inside_aside:
+            words = self.text[self.grown[self.aside].start : mark.start].rstrip(" \t\r\n*_")
+            self.aside = self.aside if words.endswith((":", "—")) else -1
+        if depth < self.aside_depth:
             self.aside = -1
         self.chain = self.chain[:depth]
         parent = self.aside if self._inside_aside else self._deepest
         start = pending if pending >= 0 and mark.joined else mark.start
         is_step = not mark.label.startswith("(")
-        self._labelled(
-            mark.label, start, parent, run_in_title(self.text, mark.end, is_step=is_step)
-        )
+        title = run_in_title(self.text, mark.end, is_step=is_step)
+        self._labelled(mark.label, start, parent, title)
 
     def _known(self, block: Block) -> None:
         """Open an item at the depth its reader gives, under its label or the term it defines."""
@@ -223,10 +212,6 @@ class _Items:
         self.named[parent, label] = locator
         self.chain.append(place)
 
-    def _announces(self, end: int) -> bool:
-        words = self.text[self.grown[self.aside].start : end]
-        return words.rstrip(" \t\r\n*_").endswith((":", "—"))
-
     def _aside(self, match: re.Match[str], start: int, following: int) -> None:
         """Open an exception or a note below the clause it speaks of, if that one is open."""
         kind: Kind = "exception" if match["exception"] else "note"
@@ -240,7 +225,11 @@ class _Items:
         level = min(max(level, following - 1), len(self.chain) - 1)
         self.chain = self.chain[: level + 1]
         parent = self._deepest
-        locator = f"{named or self.grown[parent].locator} {_aside_name(match)}".strip()
+        number = (match["number"] or "").replace("NO.", "No.")
+        if kind == "note":
+            number = number.removeprefix("No.").strip()
+        around = named or self.grown[parent].locator
+        locator = f"{around} {kind.capitalize()} {number}".strip()
         self.aside = self._open(kind, match["label"], locator, start, parent)
         self.aside_depth = len(self.chain)
 
@@ -252,6 +241,12 @@ class _Items:
             if named := self.named.get((parent, labels[0])):
                 return depth - 1, named
         return (-1 if kind == "note" else level), ""
+
+    def _words(self, start: int) -> None:
+        """Let words after a table be a piece of the clause around it, not of the table."""
+        if self.leaf >= 0 and self.grown[self.leaf].kind == "table":
+            parent = self.grown[self.leaf].parent
+            self.leaf = self._open("text", "", self.grown[parent].locator, start, parent)
 
     def _table(self, table: Table) -> None:
         parent = self.aside if self._inside_aside else self._deepest
@@ -269,12 +264,6 @@ class _Items:
         self.grown[place] = replace(self.grown[place], title=table.title)
         self.leaf = place
 
-    def _words(self, start: int) -> None:
-        """Let words after a table be a piece of the clause around it, not of the table."""
-        if self.leaf >= 0 and self.grown[self.leaf].kind == "table":
-            parent = self.grown[self.leaf].parent
-            self.leaf = self._open("text", "", self.grown[parent].locator, start, parent)
-
 
 def _with_context(text: str, found: Sequence[Mark]) -> list[Mark]:
     """Return the labels, with those marked whose predecessor stands in the words before."""
@@ -282,27 +271,8 @@ def _with_context(text: str, found: Sequence[Mark]) -> list[Mark]:
     for position, mark in enumerate(found):
         since = found[position - 1].end if position else mark.start
         before = text[since : mark.start]
-        named = {
-            level for match in PAREN.finditer(before) for level in readings(f"({match['core']})")
-        }
+        cores = (match["core"] for match in PAREN.finditer(before))
+        named = {level for core in cores for level in readings(f"({core})")}
         wanted = {(style, value - 1) for style, value in readings(mark.label)}
         done.append(replace(mark, preceded=True) if named & wanted else mark)
     return done
-
-
-def _following(read: Sequence[int]) -> list[int]:
-    """Return for each event the depth of the next item, 0 when none comes."""
-    found: list[int] = []
-    following = 0
-    for depth in reversed(read):
-        found.append(following)
-        following = depth if depth >= 0 else following
-    return found[::-1]
-
-
-def _aside_name(match: re.Match[str]) -> str:
-    name = "Exception" if match["exception"] else "Note"
-    number = (match["number"] or "").replace("NO.", "No.")
-    if not match["exception"]:
-        number = number.removeprefix("No.").strip()
-    return f"{name} {number}".strip()

@@ -55,16 +55,14 @@ def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list
             # Numbers begin anew in schedules and books: the first keeps the plain name.
             locator = f"{sections[parent].locator} > {locator}"
         taken.add(locator)
-        start = heading.block.start
-        sections.append(
-            Section(start, name.label, locator, name.title, path, parent, heading.blocks)
-        )
+        names = name.label, locator, name.title
+        sections.append(Section(heading.block.start, *names, path, parent, heading.blocks))
     return opening, sections
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list[_Heading]]:
     starts = [i for i, block in enumerate(blocks) if _opens_section(text, blocks, i)]
-    lines = [_heading_text(text, blocks[i]) for i in starts]
+    lines = [_UNDERLINE.sub("", text[blocks[i].start : blocks[i].end]) for i in starts]
     names = _supported([heading_label(line) for line in lines])
     stops = [*starts[1:], len(blocks)] if starts else []
     headings = []
@@ -90,10 +88,6 @@ def _opens_section(text: str, blocks: Sequence[Block], position: int) -> bool:
     return not (above_table and is_table_caption(text[block.start : block.end]))
 
 
-def _heading_text(text: str, block: Block) -> str:
-    return _UNDERLINE.sub("", text[block.start : block.end])
-
-
 def _supported(names: Sequence[HeadingLabel]) -> list[HeadingLabel]:
     """Return the names, where a bare number is a label only if other headings bear it out.
 
@@ -116,7 +110,13 @@ def _nested(headings: Sequence[_Heading]) -> tuple[list[int], list[tuple[str, ..
     paths: list[tuple[str, ...]] = []
     open_: list[int] = []
     for position, heading in enumerate(headings):
-        while open_ and not _is_below(heading, headings[open_[-1]]):
+        number, level = heading.name.canonical, heading.block.level
+        while open_:
+            above = headings[open_[-1]]
+            name = above.name.canonical
+            extends = bool(name) and number.startswith((f"{name}.", f"{name}("))
+            if extends or level > above.block.level:
+                break
             open_.pop()
         parent = open_[-1] if open_ else -1
         parents.append(parent)
@@ -124,12 +124,6 @@ def _nested(headings: Sequence[_Heading]) -> tuple[list[int], list[tuple[str, ..
         if not heading.is_title:
             open_.append(position)
     return parents, paths
-
-
-def _is_below(heading: _Heading, other: _Heading) -> bool:
-    number, above = heading.name.canonical, other.name.canonical
-    extends = bool(above) and number.startswith((f"{above}.", f"{above}("))
-    return extends or heading.block.level > other.block.level
 
 
 def _shared_suffixes(

@@ -24,9 +24,8 @@ def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
     for i, clause in enumerate(clauses):
         place.append(len(grown))
         parent = place[clause.parent] if clause.parent >= 0 else -1
-        rows = (
-            _rows(text, clause, len(grown)) if clause.kind == "table" and i not in parents else []
-        )
+        is_leaf = clause.kind == "table" and i not in parents
+        rows = _rows(text, clause, len(grown)) if is_leaf else []
         own_end = rows[0].start if rows else clause.own_end
         if (parent, own_end) != (clause.parent, clause.own_end):
             clause = replace(clause, parent=parent, own_end=own_end)

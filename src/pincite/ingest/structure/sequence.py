@@ -65,14 +65,11 @@ def readings(label: str) -> tuple[Level, ...]:
         style = "a" if whole.islower() else "A"
         found.append((frame.format(style), ord(lower[0]) - 96 + 26 * (len(lower) - 1) + fraction))
     if _ROMAN_FORM.fullmatch(lower):
-        found.append((frame.format("i" if whole.islower() else "I"), _roman(lower) + fraction))
+        values = [_ROMAN[digit] for digit in lower]
+        after = [*values[1:], 0]
+        roman = float(sum(-v if v < w else v for v, w in zip(values, after, strict=True)))
+        found.append((frame.format("i" if whole.islower() else "I"), roman + fraction))
     return tuple(found)
-
-
-def _roman(digits: str) -> float:
-    values = [_ROMAN[digit] for digit in digits]
-    following = [*values[1:], 0]
-    return float(sum(-v if v < after else v for v, after in zip(values, following, strict=True)))
 
 
 def depths(marks: Sequence[Mark]) -> list[int]:
@@ -95,10 +92,7 @@ def depths(marks: Sequence[Mark]) -> list[int]:
         limit = min(state.cost for state in best.values()) + _HOPELESS
         alive = [state for state in best.values() if state.cost <= limit]
         beam = sorted(alive, key=lambda state: state.cost)[:width]
-    return _unwound(beam[0].trail)
-
-
-def _unwound(trail: object) -> list[int]:
+    trail: object = beam[0].trail
     found: list[int] = []
     while isinstance(trail, tuple):
         depth, trail = trail
@@ -117,7 +111,10 @@ def _moves(state: _State, mark: Mark, leads: bool) -> Iterator[_State]:
     for style, value in readings(mark.label):
         yield from _continued(state, cost, style, value, mark.joined)
         if leads and not mark.joined:
-            yield from _repeated(state, cost, style, value)
+            for depth, level in enumerate(state.levels):
+                if level == (style, value):
+                    again = (AGAIN, state.trail)
+                    yield _State(cost + 0.2, state.levels[: depth + 2], depth, again)
         yield from _opened(state, cost, style, value, mark)
 
 
@@ -132,12 +129,6 @@ def _continued(
             levels = (*state.levels[:depth], (style, value))
             total = cost + outward + (0.0 if style == _TERM[0] else _step(last, value))
             yield _State(total, levels, depth, (depth, state.trail))
-
-
-def _repeated(state: _State, cost: float, style: str, value: float) -> Iterator[_State]:
-    for depth, level in enumerate(state.levels):
-        if level == (style, value):
-            yield _State(cost + 0.2, state.levels[: depth + 2], depth, (AGAIN, state.trail))
 
 
 def _opened(state: _State, cost: float, style: str, value: float, mark: Mark) -> Iterator[_State]:

@@ -35,9 +35,9 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
     angle = main_angle(words)
     if angle:
         found = tables_of(turn_words(words, angle), turn_rulings(rulings, angle))
-        for number, table in enumerate(found):
-            x0, y0, x1, y1 = turn_box(table.box, 360 - angle)
-            found[number] = replace(table, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
+        for number, turned in enumerate(found):
+            x0, y0, x1, y1 = turn_box(turned.box, 360 - angle)
+            found[number] = replace(turned, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
         return found
     rules = rulings.horizontal
     ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))
