@@ -20,7 +20,7 @@ from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Document, Facts, Filters, Loaded, Span
 from pincite.index.filters import RowFilter
 from pincite.index.places import PlaceColumns
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer
 

@@ -19,9 +19,8 @@ from pincite.embed.windows import windows_of
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
 from pincite.store.location import open_snapshot, open_writer, shape_of
-from pincite.store.segment import Segment
+from pincite.store.segment import Segment, Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 # Encoded between two reports of progress: a second or two.
 BATCH = 128

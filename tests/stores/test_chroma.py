@@ -56,8 +56,8 @@ def test_an_index_that_was_made_anew_is_another(new_chroma: Callable[[], str]) -
     watch = Watch(url)
     before = watch.stamp()
     engine: Any = open_engine(url)
-    for name in engine._driver._client.names():
-        engine._driver._client.drop(name)
+    for name in engine._client.names():
+        engine._client.drop(name)
     engine.close()
     assert watch.stamp() == ""
     build(url, {"a.md": rules(1)})
@@ -81,7 +81,7 @@ def test_a_refusal_says_whether_asking_again_may_help(
 ) -> None:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     engine: Any = open_engine("chroma://127.0.0.1:1/laws")
-    assert type(engine._driver._client._refused(status, text)) is kind
+    assert type(engine._client._refused(status, text)) is kind
     engine.close()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.train.graph import Graph, save_quantised
 from pincite.train.weights import weights_of
 

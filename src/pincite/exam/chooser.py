@@ -19,7 +19,7 @@ from pincite.answer.quantities import quantities
 from pincite.core.types import Chunk
 from pincite.exam.questions import ExamQuestion
 from pincite.exam.words import Window, Words
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 FEATURES = (
     # Share of the words that tell the option from the others in one window, times how much of the

@@ -15,7 +15,7 @@ from pincite.exam.chooser import WEIGHTS, Choice, Evidence, choose, features
 from pincite.exam.fitting import fit, folds, groups
 from pincite.exam.questions import ExamQuestion
 from pincite.exam.words import Words
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 DEPTHS = (1, 5, 10, 20)
 DEPTH = 2 * max(DEPTHS)  # hits that are looked at for gold places

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pincite.index.ragged import token_places
-from pincite.store.array_files import Array
+from pincite.store.files import Array
+from pincite.store.segment import Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from threading import Lock
 
 from pincite.api import Index
 from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavailable
-from pincite.core.locations import beside, shown
+from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.rerank.metrics import Metrics
@@ -164,7 +164,7 @@ class Collection:
         except StoreUnavailable as error:
             raise _told_others(self.name, error) from error
         except PinciteError as error:
-            names = {str(self.folder), str(self.folder.absolute()), shown(self.location)}
+            names = {str(self.folder), str(self.folder.absolute()), redact_url(self.location)}
             for each in sorted(names, key=len, reverse=True):
                 error.message = error.message.replace(each, self.name)
                 error.hint = error.hint.replace(each, self.name)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import StaleIndex, StoreError
-from pincite.store.array_files import Array, write_folder
-from pincite.store.files import explained, write_lock
+from pincite.store.files import Array, explained, write_folder, write_lock
 from pincite.store.manifest import (
     VECTORS,
     Manifest,
@@ -19,13 +18,14 @@ from pincite.store.manifest import (
     current,
     damage,
     generations,
+    has_pointer,
     last_number,
     point_to,
     sweep,
     switch,
     unnamed,
 )
-from pincite.store.segment_files import Entry, write_segment
+from pincite.store.segment import Entry, write_segment
 from pincite.store.snapshot import Snapshot
 
 
@@ -80,7 +80,7 @@ class Writer:
                     sweep(self.folder)
                 is_damaged = bool(generations(self.folder) and damage(self.folder))
                 return Manifest(last_number(self.folder, forget=is_damaged), self.shape)
-            if not (self.folder / "CURRENT").exists():
+            if not has_pointer(self.folder):
                 found = unnamed(self.folder)
                 if found is None:
                     return Manifest(0, self.shape)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pincite.core.extras import require
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.train.graph import EPSILON, HEADS, LAYERS, WIDTH
 from pincite.train.groups import Batch
 

@@ -16,8 +16,7 @@ from pincite.core.errors import ModelError, StoreError
 from pincite.core.settings import Settings
 from pincite.learn.model import Linear, Model, load_model, save_model
 from pincite.store import manifest as manifest_module
-from pincite.store.array_files import write_folder
-from pincite.store.files import explained, write_durably, write_lock
+from pincite.store.files import explained, write_durably, write_folder, write_lock
 from pincite.store.manifest import current
 from pincite.store.writer import Writer
 

@@ -20,7 +20,7 @@ from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
 from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer
 
@@ -304,7 +304,7 @@ def test_numbered_rows_come_back_under_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when so many words are repeated that the writer forgets some of them."""
-    monkeypatch.setattr("pincite.store.segment_files.REMEMBERED_WORDS", 2)
+    monkeypatch.setattr("pincite.store.segment.REMEMBERED_WORDS", 2)
 
     def family(doc_id: str) -> Entry:
         chunks = [

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,96 @@ import numpy as np
 from pincite.core.errors import IndexBusy, StoreError
 from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
-from pincite.store.array_files import Array
-from pincite.store.postgres.connections import Address, Connection, Connections
-from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
-from pincite.store.postgres.schema import check_version, migrate
-from pincite.store.postgres.telling import server_of, stamp_of
-from pincite.store.postgres.values import halves, plain_row, stored, to_name, to_number, vector_rows
-from pincite.store.server.contract import TABLES, Row
+from pincite.store.files import Array
+from pincite.store.postgres.connections import (
+    Connection,
+    Connections,
+    PostgresAddress,
+    check_version,
+    halves,
+    migrate,
+    plain_row,
+    stored,
+    to_name,
+    to_number,
+    vector_rows,
+)
+from pincite.store.server.contract import TABLES, Engine, Row
+
+# A model with fewer vectors is compared one by one: milliseconds, and nothing is missed.
+EXACT_UP_TO = 10_000
+# A filter that leaves no more vectors than this has them compared one by one.
+FILTERED_EXACT = 20_000
+MOST_INDEXED = 4000  # numbers of a vector; the server cannot index longer ones
+INDEX = """CREATE INDEX IF NOT EXISTS vectors_of_{model} ON vectors
+    USING hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) WHERE model = {model}"""
+_NAMED = "(segment, number) IN (SELECT * FROM unnest(%(homes)s::bigint[], %(numbers)s::int[]))"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model as the server knows it."""
+
+    number: int
+    dimension: int
+    count: int  # of its vectors, as far as it matters
+
+
+def nearest(
+    model: Model,
+    names: Sequence[str],
+    vector: Array,
+    wanted: int,
+    allowed: Mapping[str, Array],
+    *,
+    exact: bool,
+) -> tuple[str, dict[str, Any], bool]:
+    """Return the statement, its parameters, and whether it is meant for the server's own index."""
+    free = [to_number(name) for name in names if name not in allowed]
+    named = [to_number(name) for name in allowed]
+    homes = np.repeat(named, [len(each) for each in allowed.values()])
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *allowed.values()])
+    few_are_left = not free and len(homes) <= FILTERED_EXACT
+    exact = exact or few_are_left or model.count < EXACT_UP_TO
+    # With the cast the statement fits the server's own index, without it nothing is missed.
+    column = "embedding" if exact else f"embedding::halfvec({model.dimension})"
+    where = "segment = ANY(%(free)s::bigint[])"
+    if len(homes):
+        where = f"({where} OR {_NAMED})" if free else _NAMED
+    distance = f"{column} <#> %(query)s::halfvec({model.dimension})"
+    sql = f"""SELECT segment, number, -({distance}) AS near FROM vectors
+        WHERE model = {model.number} AND {where} ORDER BY {distance} LIMIT {int(wanted)}"""
+    query = "[" + ",".join(f"{value:.8g}" for value in vector.tolist()) + "]"
+    values = {"free": free, "homes": homes.tolist(), "numbers": numbers.tolist(), "query": query}
+    return sql, values, not exact
+
+
+Read = Callable[[str, Sequence[Any]], list[Row]]
+
+
+def stamp_of(read: Read, schema: str) -> str:
+    """Return number and time of the current manifest; empty if nothing was written yet.
+
+    One row by its key: it is asked for every second.
+    """
+    errors = require("psycopg.errors", extra="postgres")
+    tables = f"{schema}.head JOIN {schema}.generations USING (number)"
+    try:
+        rows = read(f"SELECT number, made::text FROM {tables}", ())
+    except StoreError as error:
+        if isinstance(error.__cause__, (errors.UndefinedTable, errors.InvalidSchemaName)):
+            return ""
+        raise
+    return " ".join(map(str, rows[0])) if rows else ""
+
+
+def server_of(read: Read) -> str:
+    """Return the versions of the server and of its vectors."""
+    sql = """SELECT current_setting('server_version'), coalesce(
+        (SELECT extversion FROM pg_extension WHERE extname = 'vector'), 'not made yet')"""
+    version, vector = read(sql, ())[0]
+    return f"PostgreSQL {version}, pgvector {vector}"
+
 
 # Making the index of many vectors takes minutes.
 BUILD_SECONDS = 3600
@@ -29,12 +113,13 @@ ANALYZED_ROWS = 5_000
 BUSY_SECONDS = 2.0
 
 
-class PostgresEngine:
+class PostgresEngine(Engine):
     """One schema of a database as the server of one index."""
 
     def __init__(self, url: str, settings: StoreSettings | None = None) -> None:
         settings = settings or StoreSettings()
-        self._address = Address(url)
+        self._address = PostgresAddress(url)
+        self.shown = self._address.shown
         self._exact = settings.exact
         self._connections = Connections(
             self._address, settings.timeout_seconds, settings.connections
@@ -49,10 +134,6 @@ class PostgresEngine:
         self._writing: Connection | None = None  # the session that holds the lock
         self._inserted = 0
         self._models: dict[int, Model] = {}
-
-    @property
-    def shown(self) -> str:
-        return self._address.shown
 
     def close(self) -> None:
         self._connections.close()
@@ -311,8 +392,9 @@ class PostgresEngine:
                         f"DELETE FROM {table} WHERE segment = ANY(%s::bigint[])".encode(), (gone,)
                     )
 
-    def remove(self) -> None:
+    def remove(self) -> bool:
         sql = f"DROP SCHEMA {self._address.quoted} CASCADE".encode()
         patient = self._connections.patient
         with self.lock(), self._written() as used, patient(used, BUILD_SECONDS):
             used.execute(sql)
+        return True

@@ -10,12 +10,13 @@ manifest knows, and the next writer sweeps it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 Kind = Literal["int", "text", "bytes"]
 # A segment's name, then the columns that were asked for.
@@ -79,16 +80,13 @@ TABLES: dict[str, Table] = {
 
 
 class Engine(Protocol):
-    """A server as an index uses it; safe to share between threads.
+    """A server as an index uses it, a base of all engines; safe to share between threads.
 
     Whatever goes wrong with the server (gone, slow, full) is a StoreError that says so, in bounded
     time. Reading again after an error works when the server is back.
     """
 
-    @property
-    def shown(self) -> str:
-        """Where the index is, as people may read it: without a password."""
-        ...
+    shown: str  # where the index is, as people may read it: without a password
 
     def head(self) -> bytes | None:
         """Return the current manifest; None if there is no index yet."""
@@ -170,29 +168,23 @@ class Engine(Protocol):
 
     def close(self) -> None: ...
 
-
-@runtime_checkable
-class Stamped(Protocol):
-    """What an engine may do besides, where that is cheaper than asking for the manifest."""
+    # What an engine may do besides
 
     def stamp(self) -> str:
-        """Return what only the current manifest has, whoever wrote it; empty if there is none."""
-        ...
+        """Return what only the current manifest has, whoever wrote it; empty if there is none.
 
-
-@runtime_checkable
-class Removable(Protocol):
-    """What an engine may do besides: be rid of an index."""
-
-    def remove(self) -> None:
-        """Remove the index and all that was made for it; IndexBusy if somebody writes."""
-        ...
-
-
-@runtime_checkable
-class Named(Protocol):
-    """What an engine may tell besides."""
+        It is asked for every second: worth writing where there is something cheaper.
+        """
+        head = self.head()
+        return "" if head is None else hashlib.sha256(head).hexdigest()
 
     def server(self) -> str:
         """Return the server's name and version."""
-        ...
+        return self.shown.partition(":")[0]
+
+    def remove(self) -> bool:
+        """Remove the index and all that was made for it; False if that cannot be done.
+
+        IndexBusy if somebody writes.
+        """
+        return False

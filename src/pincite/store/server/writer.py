@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pincite.core.types import Chunk, Facts
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.manifest import (
     KEPT_GENERATIONS,
     Manifest,
@@ -20,12 +20,10 @@ from pincite.store.manifest import (
     VectorEntry,
     manifest_of,
 )
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry
 from pincite.store.server.arrays import blobs_of
 from pincite.store.server.contract import Engine
-from pincite.store.server.keeping import GRACE_SECONDS
-from pincite.store.server.segment import DIMENSION, ROW_DOCUMENTS
-from pincite.store.server.snapshot import ServerSnapshot
+from pincite.store.server.snapshot import DIMENSION, GRACE_SECONDS, ROW_DOCUMENTS, ServerSnapshot
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import Writer, check_shape
 
