@@ -20,7 +20,7 @@ from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.rerank.metrics import Metrics
-from pincite.store.location import Location, Watch
+from pincite.store.location import GenerationPoller, Location
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.
 VIEWS = 16
@@ -110,7 +110,7 @@ class Collection:
         self.reloads = 0
         self.problem = ""  # why the newest generation is not served, for the log and metrics
         self.is_reachable = True  # whether its store answered when it was last looked at
-        self._watch = Watch(location, settings.store)
+        self._watch = GenerationPoller(location, settings.store)
         self._looked = 0.0
         self._current: Generation | None = None
         self._stamp = ""

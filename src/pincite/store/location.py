@@ -12,11 +12,11 @@ from pincite.core.errors import ConfigError
 from pincite.core.locations import has_stray_password, is_server, redact_url
 from pincite.core.store_settings import StoreSettings
 from pincite.store.manifest import Manifest, current, has_pointer, pointer_text
-from pincite.store.server.contract import Engine
+from pincite.store.server.contract import StoreEngine
 from pincite.store.server.snapshot import ServerSnapshot
 from pincite.store.server.writer import ServerWriter
 from pincite.store.snapshot import Snapshot
-from pincite.store.writer import Writer
+from pincite.store.writer import IndexWriter
 
 Location = str | Path
 # Who opens an engine for a scheme: module and name. Loaded when such a URL is first used.
@@ -29,7 +29,7 @@ ENGINES = {
 }
 
 
-def open_engine(location: Location, settings: StoreSettings | None = None) -> Engine:
+def open_engine(location: Location, settings: StoreSettings | None = None) -> StoreEngine:
     """Return the engine behind a URL; ConfigError if nobody knows its scheme."""
     scheme = str(location).partition("://")[0].lower()
     if scheme == "milvus":
@@ -43,7 +43,7 @@ def open_engine(location: Location, settings: StoreSettings | None = None) -> En
         )
     _check_url(str(location))
     module, _, name = ENGINES[scheme].partition(":")
-    make: Callable[..., Engine] = getattr(import_module(module), name)
+    make: Callable[..., StoreEngine] = getattr(import_module(module), name)
     return make(str(location), settings)
 
 
@@ -93,13 +93,13 @@ def open_writer(
     rebuild: bool = False,
     settings: StoreSettings | None = None,
     begin: Callable[[], Manifest] | None = None,
-) -> Writer:
+) -> IndexWriter:
     """Return the one writer of an index, to be used in a ``with`` statement.
 
-    For a folder ``begin`` may say what to build on (see :class:`Writer`).
+    For a folder ``begin`` may say what to build on (see :class:`IndexWriter`).
     """
     if not is_server(location):
-        return Writer(Path(location), shape, rebuild=rebuild, begin=begin)
+        return IndexWriter(Path(location), shape, rebuild=rebuild, begin=begin)
     return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
 
 
@@ -140,7 +140,7 @@ def remove_index(location: str, settings: StoreSettings | None = None) -> bool:
         engine.close()
 
 
-class Watch:
+class GenerationPoller:
     """Tells again and again, at little cost, whether an index is another one than before."""
 
     def __init__(self, location: Location, settings: StoreSettings | None = None) -> None:

@@ -140,16 +140,10 @@ class _Rows:
             ],
             "keys": [(key, ordinals[chunk_id]) for key, chunk_id in entry.keys],
             "links": [
-                (
-                    ordinals[link.source],
-                    self._word(link.relation),
-                    link.target,
-                    link.span.start,
-                    link.span.end,
-                )
-                for link in loaded.links
+                (ordinals[x.source], self._word(x.relation), x.target, x.span.start, x.span.end)
+                for x in loaded.links
             ],
-            "findings": [(number, _as_json(finding)) for finding in loaded.findings],
+            "findings": [(number, as_json(finding)) for finding in loaded.findings],
             "boxes": [(number, *astuple(box)) for box in loaded.boxes],
         }
         for table, rows in values.items():
@@ -166,20 +160,11 @@ class _Rows:
         self, chunk: Chunk, document: int, ordinals: Mapping[str, int], facts: Facts | None
     ) -> tuple[Any, ...]:
         return (
-            ordinals[chunk.id],
-            chunk.id,
-            document,
-            chunk.span.start,
-            chunk.span.end,
-            chunk.own_end,
-            self._word(chunk.kind),
-            chunk.locator,
-            chunk.title,
-            self._word(json.dumps(chunk.path, ensure_ascii=False)),
-            chunk.page,
+            *(ordinals[chunk.id], chunk.id, document, chunk.span.start, chunk.span.end),
+            *(chunk.own_end, self._word(chunk.kind), chunk.locator, chunk.title),
+            *(self._word(json.dumps(chunk.path, ensure_ascii=False)), chunk.page),
             None if chunk.parent is None else ordinals[chunk.parent],
-            int(chunk.searched),
-            self._word(chunk.context),
+            *(int(chunk.searched), self._word(chunk.context)),
             None if facts is None else self._known(facts),
         )
 
@@ -189,7 +174,7 @@ class _Rows:
         if number is None:
             if len(self._facts) >= REMEMBERED_WORDS:
                 self._facts.clear()
-            number = self._facts[facts] = self._word(_as_json(facts))
+            number = self._facts[facts] = self._word(as_json(facts))
         return number
 
     def _word(self, text: str) -> int:
@@ -204,7 +189,7 @@ class _Rows:
         return number
 
 
-def _as_json(value: Facts | Finding) -> str:
+def as_json(value: Facts | Finding) -> str:
     return json.dumps(asdict(value), sort_keys=True, ensure_ascii=False)
 
 

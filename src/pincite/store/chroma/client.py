@@ -18,12 +18,12 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import numpy as np
 
-from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
+from pincite.core.errors import ConfigError, StoreError, StoreUnavailable
 from pincite.core.extras import require
 from pincite.core.locations import redact_url
 from pincite.core.store_settings import StoreSettings
 from pincite.store.files import Array
-from pincite.store.server.engine_parts import pieces
+from pincite.store.server.engine_parts import Troubles, pieces
 
 LIKE = "like chroma://localhost:8000/laws"
 OPTIONS = {"tenant": "default_tenant", "database": "default_database", "tls": "false"}
@@ -190,6 +190,7 @@ class ChromaClient:
                 "and without _mark, _records, _vectors",
             )
         self.seconds = settings.timeout_seconds
+        self._troubles = Troubles(self.shown, self.seconds)
         self._httpx = require("httpx", extra="chroma")
         scheme = "https" if options["tls"] == "true" else "http"
         host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
@@ -409,21 +410,12 @@ class ChromaClient:
                     return answer.json()
                 raise self._refused(answer.status_code, answer.text)
             except httpx.PoolTimeout as error:
-                raise StoreUnavailable(
-                    f"{self.shown}: all connections were busy for {self.seconds:g} s",
-                    hint="raise store.connections, or ask for less at a time",
-                ) from error
+                raise self._troubles.busy() from error
             except httpx.TimeoutException as error:
-                raise StoreUnavailable(
-                    f"{self.shown} did not answer within {self.seconds:g} s",
-                    hint="is the server overloaded? store.timeout_seconds is how long to wait",
-                ) from error
+                raise self._troubles.slow() from error
             except (httpx.TransportError, ValueError) as error:
                 if is_last or isinstance(error, (httpx.ConnectError, ValueError)):
-                    raise StoreUnavailable(
-                        f"{self.shown} cannot be reached: {error}",
-                        hint="is the server running, the URL right?",
-                    ) from error
+                    raise self._troubles.unreachable(error) from error
         raise AssertionError("unreachable")
 
     def _refused(self, status: int, text: str) -> StoreError:
@@ -435,7 +427,7 @@ class ChromaClient:
         if status in _REFUSED:
             return StoreError(reason, hint="the URL's password is sent as the token: is it right?")
         if any(words in text.lower() for words in _NO_ROOM):
-            return StoreFull(f"{reason}: it has no room left", hint="free some disk space")
+            return self._troubles.full(" ".join(text.split())[:300])
         if status == _TOO_MANY or status >= _FAULT:
             return StoreUnavailable(f"{reason} ({status})", hint="what does the server's log say?")
         return StoreError(reason, hint="is the server of another version than 1.5?")

@@ -35,10 +35,10 @@ from pincite.store.chroma.client import (
 )
 from pincite.store.files import Array
 from pincite.store.manifest import manifest_of
-from pincite.store.server.contract import TABLES, Engine, Row
+from pincite.store.server.contract import TABLES, Row, StoreEngine
 from pincite.store.server.engine_parts import (
-    Homes,
     Lease,
+    SegmentHomes,
     batches,
     gone,
     nearest_of_all,
@@ -82,7 +82,7 @@ class Value(NamedTuple):
     value: Any
 
 
-class Generation(NamedTuple):
+class ChromaGeneration(NamedTuple):
     """What is known of a generation."""
 
     home: int  # of its manifest
@@ -156,7 +156,7 @@ class ChromaLease(Lease):
             self._client.drop_mark(self._mark)
 
 
-class ChromaEngine(Engine):
+class ChromaEngine(StoreEngine):
     """One index in Chroma."""
 
     def __init__(self, url: str, settings: StoreSettings | None = None, client: Any = None) -> None:
@@ -164,8 +164,10 @@ class ChromaEngine(Engine):
         self._client: ChromaClient = client or ChromaClient(url, settings)
         self.shown = self._client.shown
         self._exact = settings.exact
-        self._homes: Homes[Home] = Homes(self.shown)  # of the segments that were heard of
-        self._generations: dict[int, Generation] = {}  # they never change
+        self._homes: SegmentHomes[Home] = SegmentHomes(
+            self.shown
+        )  # of the segments that were heard of
+        self._generations: dict[int, ChromaGeneration] = {}  # they never change
         self._lease: ChromaLease | None = None
         self._filled: dict[str, tuple[int, int]] = {}  # rows, and bytes of the last page, by place
         self._matrices: dict[str, Array] = {}
@@ -203,13 +205,13 @@ class ChromaEngine(Engine):
     def _numbers(self) -> list[int]:
         return self._client.marks("generation")
 
-    def _generation(self, number: int) -> Generation:
+    def _generation(self, number: int) -> ChromaGeneration:
         """Return a generation, and learn the homes that its manifest names."""
         if number not in self._generations:
             self._generations[number] = self._read_generation(number)
         return self._generations[number]
 
-    def _read_generation(self, number: int) -> Generation:
+    def _read_generation(self, number: int) -> ChromaGeneration:
         text = self._client.note(f"generation_{number}")
         if text is None:
             raise Absent(f"{self.shown}: generation {number} is gone", hint="try again")
@@ -226,7 +228,7 @@ class ChromaEngine(Engine):
         manifest, homes = found[0].value
         for name, facts in json.loads(homes).items():
             self._homes.setdefault(name, Home(**facts))
-        return Generation(home, int(note["stamp"]), manifest)
+        return ChromaGeneration(home, int(note["stamp"]), manifest)
 
     # Reading records
 

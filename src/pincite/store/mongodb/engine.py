@@ -20,18 +20,17 @@ from pincite.core.errors import (
     PinciteError,
     StaleIndex,
     StoreError,
-    StoreFull,
-    StoreUnavailable,
 )
 from pincite.core.extras import require
 from pincite.core.locations import redact_url
 from pincite.core.store_settings import StoreSettings
 from pincite.store.files import Array
 from pincite.store.manifest import manifest_of
-from pincite.store.server.contract import TABLES, Engine, Row
+from pincite.store.server.contract import TABLES, Row, StoreEngine
 from pincite.store.server.engine_parts import (
-    Homes,
     Lease,
+    SegmentHomes,
+    Troubles,
     batches,
     gone,
     nearest_of_all,
@@ -84,6 +83,7 @@ class MongoClient:
     def __init__(self, address: MongoAddress, settings: StoreSettings) -> None:
         self.address = address
         self.seconds = settings.timeout_seconds
+        self._troubles = Troubles(address.shown, self.seconds)
         self._pymongo = require("pymongo", extra="mongodb")
         self._errors = require("pymongo.errors", extra="mongodb")
         self._bson_errors = require("bson.errors", extra="mongodb")
@@ -168,10 +168,7 @@ class MongoClient:
         except (self._errors.PyMongoError, self._bson_errors.BSONError) as error:
             raise self._told(error) from error
         except UnicodeEncodeError as error:  # half a character
-            raise StoreError(
-                f"{error.object[:40]!r} is not text that can be stored",
-                hint="is the document's text damaged?",
-            ) from error
+            raise self._troubles.half_character(error.object) from error
 
     def is_duplicate(self, error: StoreError) -> bool:
         """Tell whether an error means that there is such a document already."""
@@ -187,27 +184,19 @@ class MongoClient:
         if isinstance(error, (errors.ConfigurationError, ValueError)):  # a bad URL
             return ConfigError(f"{where}: {reason}", hint="like mongodb://localhost:27017/library")
         if isinstance(error, errors.WaitQueueTimeoutError):
-            return StoreUnavailable(
-                f"{where}: all connections were busy for {self.seconds:g} s",
-                hint="raise store.connections, or ask for less at a time",
-            )
+            return self._troubles.busy()
         slow = (errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError)
         if isinstance(error, slow):
-            return StoreUnavailable(
-                f"{where} did not answer within {self.seconds:g} s",
-                hint="is the server overloaded? store.timeout_seconds is how long to wait",
-            )
+            return self._troubles.slow()
         if isinstance(error, errors.ConnectionFailure):
-            return StoreUnavailable(
-                f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"
-            )
+            return self._troubles.unreachable(reason)
         code = getattr(error, "code", None)
         if code in _REFUSED:
             return StoreError(
                 f"{where} refused: {reason}", hint="the user needs the right to read and write"
             )
         if code in _FULL:
-            return StoreFull(f"{where} has no room left: {reason}", hint="free some disk space")
+            return self._troubles.full(reason)
         return StoreError(f"{where}: {reason}", hint="is the index of another version?")
 
 
@@ -328,14 +317,16 @@ def matrix_of(records: Iterable[Mapping[str, Any]]) -> Array:
     return np.concatenate(blocks).reshape(-1, ordered[0]["dimension"])
 
 
-class MongoEngine(Engine):
+class MongoEngine(StoreEngine):
     """Some collections of a database as the server of one index."""
 
     def __init__(self, url: str, settings: StoreSettings | None = None) -> None:
         self._client = MongoClient(MongoAddress(url), settings or StoreSettings())
         self.shown = self._client.address.shown
         self._lease: MongoLease | None = None
-        self._homes: Homes[str] = Homes(self.shown)  # of the segments that were heard of
+        self._homes: SegmentHomes[str] = SegmentHomes(
+            self.shown
+        )  # of the segments that were heard of
         self._matrices: dict[str, Array] = {}  # vectors by name, read once and kept
         self._lock = Lock()
 

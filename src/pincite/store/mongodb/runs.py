@@ -167,7 +167,7 @@ def forget(client: MongoClient, ruleset: str, kept: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PublishedRun:
     """One published generation: row ``i`` of the matrix is the vector of ``chunks[i]``."""
 
     ruleset_id: str
@@ -188,7 +188,7 @@ def load_run(
     model: str = "",
     run_id: str = "",
     settings: StoreSettings | None = None,
-) -> Run:
+) -> PublishedRun:
     """Return a ruleset's newest whole run, or the one that is named.
 
     Every chunk has a vector of the model, made from its very words, or there is a StoreError:
@@ -205,7 +205,7 @@ def load_run(
         client.close()
 
 
-def _loaded(client: MongoClient, ruleset: str, book: str, model: str, run_id: str) -> Run:
+def _loaded(client: MongoClient, ruleset: str, book: str, model: str, run_id: str) -> PublishedRun:
     records = [r for r in newest(client, ruleset, run_id) if book in ("", r["book_id"])]
     if not records:
         raise StoreError(
@@ -229,7 +229,7 @@ def _loaded(client: MongoClient, ruleset: str, book: str, model: str, run_id: st
     _check_counts(run_id, "edges", len(edges), records, "edges")
     chunks.sort(key=lambda each: (each["book_id"], each["order"]))
     at = aligned(run_id, chunks, vectors)
-    return Run(
+    return PublishedRun(
         ruleset_id=ruleset,
         run_id=run_id,
         model_id=model,

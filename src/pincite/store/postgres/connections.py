@@ -17,12 +17,11 @@ from pincite.core.errors import (
     PinciteError,
     StaleIndex,
     StoreError,
-    StoreFull,
-    StoreUnavailable,
 )
 from pincite.core.extras import require
 from pincite.core.locations import redact_url
 from pincite.store.files import Array
+from pincite.store.server.engine_parts import Troubles
 
 # Of psycopg, which is an extra: the rest of the program is checked without it.
 Connection = Any
@@ -78,6 +77,7 @@ class Connections:
         self._settings = settings or {}
         self.address = address
         self.seconds = seconds
+        self._troubles = Troubles(address.shown, seconds)
         self._class = patient_connection()
         self._room = BoundedSemaphore(most)
         self._idle: list[Connection] = []
@@ -89,10 +89,7 @@ class Connections:
         """Lend a connection; one that broke is not used again."""
         with self.explained():
             if not self._room.acquire(timeout=self.seconds):
-                raise StoreUnavailable(
-                    f"{self.address.shown}: all connections were busy for {self.seconds:g} s",
-                    hint="raise store.connections, or ask for less at a time",
-                )
+                raise self._troubles.busy()
             try:
                 with self._lock:
                     connection = self._idle.pop() if self._idle else None
@@ -170,28 +167,20 @@ class Connections:
         except errors.Error as error:
             raise self._told(error, errors) from error
 
-    def _slow(self) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"{self.address.shown} did not answer within {self.seconds:g} s",
-            hint="is the server overloaded? store.timeout_seconds is how long to wait",
-        )
-
     def _told(self, error: Exception, errors: Any) -> StoreError:
         where = self.address.shown
         reason = " ".join(str(error).split())
         if isinstance(error, (errors.QueryCanceled, errors._WaitTimeout)):
-            return self._slow()
+            return self._troubles.slow()
         if isinstance(error, errors.DiskFull) or any(words in reason for words in _NO_ROOM):
-            return StoreFull(f"{where} has no room left: {reason}", hint="free some disk space")
+            return self._troubles.full(reason)
         if isinstance(error, (errors.InsufficientPrivilege, errors.UndefinedFile)):
             return StoreError(
                 f"{where} refused: {reason}",
                 hint="the user needs the right to create a schema, the server the extension vector",
             )
         if isinstance(error, errors.OperationalError):
-            return StoreUnavailable(
-                f"{where} cannot be reached: {reason}", hint="is the server running, the URL right?"
-            )
+            return self._troubles.unreachable(reason)
         return StoreError(f"{where}: {reason}", hint="is the index of another version?")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,8 @@ from pincite.store.postgres.connections import (
     to_number,
     vector_rows,
 )
-from pincite.store.server.contract import TABLES, Engine, Row
+from pincite.store.server.contract import TABLES, Row, StoreEngine
+from pincite.store.server.engine_parts import gone
 
 # A model with fewer vectors is compared one by one: milliseconds, and nothing is missed.
 EXACT_UP_TO = 10_000
@@ -41,7 +42,7 @@ _NAMED = "(segment, number) IN (SELECT * FROM unnest(%(homes)s::bigint[], %(numb
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class PostgresModel:
     """A model as the server knows it."""
 
     number: int
@@ -50,7 +51,7 @@ class Model:
 
 
 def nearest(
-    model: Model,
+    model: PostgresModel,
     names: Sequence[str],
     vector: Array,
     wanted: int,
@@ -78,33 +79,6 @@ def nearest(
     return sql, values, not exact
 
 
-Read = Callable[[str, Sequence[Any]], list[Row]]
-
-
-def stamp_of(read: Read, schema: str) -> str:
-    """Return number and time of the current manifest; empty if nothing was written yet.
-
-    One row by its key: it is asked for every second.
-    """
-    errors = require("psycopg.errors", extra="postgres")
-    tables = f"{schema}.head JOIN {schema}.generations USING (number)"
-    try:
-        rows = read(f"SELECT number, made::text FROM {tables}", ())
-    except StoreError as error:
-        if isinstance(error.__cause__, (errors.UndefinedTable, errors.InvalidSchemaName)):
-            return ""
-        raise
-    return " ".join(map(str, rows[0])) if rows else ""
-
-
-def server_of(read: Read) -> str:
-    """Return the versions of the server and of its vectors."""
-    sql = """SELECT current_setting('server_version'), coalesce(
-        (SELECT extversion FROM pg_extension WHERE extname = 'vector'), 'not made yet')"""
-    version, vector = read(sql, ())[0]
-    return f"PostgreSQL {version}, pgvector {vector}"
-
-
 # Making the index of many vectors takes minutes.
 BUILD_SECONDS = 3600
 # So many new rows, and the server looks at its tables again to plan by.
@@ -113,7 +87,7 @@ ANALYZED_ROWS = 5_000
 BUSY_SECONDS = 2.0
 
 
-class PostgresEngine(Engine):
+class PostgresEngine(StoreEngine):
     """One schema of a database as the server of one index."""
 
     def __init__(self, url: str, settings: StoreSettings | None = None) -> None:
@@ -121,19 +95,13 @@ class PostgresEngine(Engine):
         self._address = PostgresAddress(url)
         self.shown = self._address.shown
         self._exact = settings.exact
-        self._connections = Connections(
-            self._address, settings.timeout_seconds, settings.connections
-        )
+        limits = settings.timeout_seconds, settings.connections
+        self._connections = Connections(self._address, *limits)
         # The server takes its index of vectors for dearer than it is: here it may not sort instead.
-        self._indexed = Connections(
-            self._address,
-            settings.timeout_seconds,
-            settings.connections,
-            {"enable_sort": "off"},
-        )
+        self._indexed = Connections(self._address, *limits, {"enable_sort": "off"})
         self._writing: Connection | None = None  # the session that holds the lock
         self._inserted = 0
-        self._models: dict[int, Model] = {}
+        self._models: dict[int, PostgresModel] = {}
 
     def close(self) -> None:
         self._connections.close()
@@ -143,29 +111,41 @@ class PostgresEngine(Engine):
 
     def head(self) -> bytes | None:
         sql = "SELECT manifest FROM head JOIN generations USING (number)"
-        rows = self._known_schema(lambda: self._read(sql, ()))
+        rows = self._known(sql)
         return bytes(rows[0][0]) if rows else None
 
     def stamp(self) -> str:
-        return stamp_of(self._read, self._address.quoted)
+        errors = require("psycopg.errors", extra="postgres")
+        schema = self._address.quoted
+        tables = f"{schema}.head JOIN {schema}.generations USING (number)"
+        try:
+            rows = self._read(f"SELECT number, made::text FROM {tables}", ())  # by its key
+        except StoreError as error:
+            if isinstance(error.__cause__, (errors.UndefinedTable, errors.InvalidSchemaName)):
+                return ""  # nothing was written yet
+            raise
+        return " ".join(map(str, rows[0])) if rows else ""
 
     def server(self) -> str:
-        return server_of(self._read)
+        sql = """SELECT current_setting('server_version'), coalesce(
+            (SELECT extversion FROM pg_extension WHERE extname = 'vector'), 'not made yet')"""
+        version, vector = self._read(sql, ())[0]
+        return f"PostgreSQL {version}, pgvector {vector}"
 
     def generations(self) -> dict[int, tuple[float, bytes]]:
         sql = """SELECT number, EXTRACT(epoch FROM clock_timestamp() - made)::float8, manifest
             FROM generations"""
-        rows = self._known_schema(lambda: self._read(sql, ()))
+        rows = self._known(sql)
         return {number: (age, bytes(manifest)) for number, age, manifest in rows}
 
-    def _known_schema(self, read: Callable[[], list[Row]]) -> list[Row]:
+    def _known(self, sql: str) -> list[Row]:
         """Return what is read; nothing where there is no index yet."""
-        sql = "SELECT to_regclass(%s) IS NOT NULL"
-        if not self._read(sql, (f"{self._address.quoted}.migrations",))[0][0]:
+        is_there = "SELECT to_regclass(%s) IS NOT NULL"
+        if not self._read(is_there, (f"{self._address.quoted}.migrations",))[0][0]:
             return []
         version = self._read("SELECT max(number) FROM migrations", ())[0][0]
         check_version(version, self.shown)
-        return read()
+        return self._read(sql, ())
 
     def select(
         self,
@@ -216,7 +196,7 @@ class PostgresEngine(Engine):
         try:
             return np.stack([found[number] for number in numbers])
         except KeyError as error:
-            raise self._gone(name) from error
+            raise gone(self.shown, f"vectors {name}") from error
 
     def nearest(
         self, names: Sequence[str], vector: Array, wanted: int, allowed: Mapping[str, Array]
@@ -231,12 +211,7 @@ class PostgresEngine(Engine):
             key=lambda each: -each[2],
         )
 
-    def _gone(self, name: str) -> StoreError:
-        return StoreError(
-            f"{self.shown}: vectors {name} are no longer there", hint="open the index again"
-        )
-
-    def _model_of(self, name: str) -> Model:
+    def _model_of(self, name: str) -> PostgresModel:
         """Return the model of some vectors."""
         segment = to_number(name)
         if segment not in self._models:
@@ -245,8 +220,8 @@ class PostgresEngine(Engine):
                 FROM vectors v JOIN models m ON m.number = v.model WHERE v.segment = %s LIMIT 1"""
             rows = self._read(sql, (EXACT_UP_TO, segment))
             if not rows:
-                raise self._gone(name)
-            self._models[segment] = Model(*rows[0])
+                raise gone(self.shown, f"vectors {name}")
+            self._models[segment] = PostgresModel(*rows[0])
         return self._models[segment]
 
     def _read(self, sql: str, parameters: Any, by: Connections | None = None) -> list[Row]:

@@ -19,7 +19,7 @@ import numpy as np
 from pincite.core.errors import StoreError
 from pincite.store.files import Array
 from pincite.store.segment import Field, RecentCache
-from pincite.store.server.contract import Engine
+from pincite.store.server.contract import StoreEngine
 from pincite.store.server.engine_parts import gone
 
 KEYS_PER_BUCKET = 32
@@ -186,7 +186,7 @@ class PagedArray:
 class VectorRows:
     """The vectors of a name, read when they are asked for; those used last are kept."""
 
-    def __init__(self, engine: Engine, name: str, shape: tuple[int, int]) -> None:
+    def __init__(self, engine: StoreEngine, name: str, shape: tuple[int, int]) -> None:
         self._engine = engine
         self._name = name
         self._kept: RecentCache[int, Array] = RecentCache(KEPT_VECTORS)
@@ -217,7 +217,7 @@ class VectorRows:
 class ServerArrays(Mapping[str, Array]):
     """A segment's arrays by name, each read when it is first asked for."""
 
-    def __init__(self, engine: Engine, segment: str) -> None:
+    def __init__(self, engine: StoreEngine, segment: str) -> None:
         self.engine = engine
         self.segment = segment
         self._known: dict[str, Any] = {}

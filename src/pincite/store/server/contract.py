@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ServerTable:
     """Rows of one kind. Every row also has the name of its segment."""
 
     columns: Mapping[str, Kind]
@@ -32,15 +32,15 @@ class Table:
     optional: tuple[str, ...] = ()  # the columns that may be None
 
 
-TABLES: dict[str, Table] = {
-    "documents": Table(
+TABLES: dict[str, ServerTable] = {
+    "documents": ServerTable(
         {"number": "int", "id": "text", "title": "text", "meta": "text"}, ("id", "number")
     ),
     # Apart from the above, which is read for all documents at once.
-    "texts": Table(
+    "texts": ServerTable(
         {"document": "text", "text": "text", "findings": "text", "boxes": "bytes"}, ("document",)
     ),
-    "chunks": Table(
+    "chunks": ServerTable(
         {
             "ordinal": "int",  # the order of the text
             "id": "text",
@@ -61,8 +61,8 @@ TABLES: dict[str, Table] = {
         ("id", "document", "parent"),
         ("page", "parent", "facts"),
     ),
-    "keys": Table({"key": "text", "chunk": "text", "document": "text"}, ("key", "document")),
-    "links": Table(
+    "keys": ServerTable({"key": "text", "chunk": "text", "document": "text"}, ("key", "document")),
+    "links": ServerTable(
         {
             "ordinal": "int",
             "document": "text",
@@ -75,11 +75,11 @@ TABLES: dict[str, Table] = {
         ("document", "source", "target", "relation"),
     ),
     # Pages of arrays and buckets of postings: numbered, and always asked for by name and number.
-    "blobs": Table({"name": "text", "number": "int", "data": "bytes"}, ()),
+    "blobs": ServerTable({"name": "text", "number": "int", "data": "bytes"}, ()),
 }
 
 
-class Engine(Protocol):
+class StoreEngine(Protocol):
     """A server as an index uses it, a base of all engines; safe to share between threads.
 
     Whatever goes wrong with the server (gone, slow, full) is a StoreError that says so, in bounded

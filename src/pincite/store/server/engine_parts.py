@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pincite.core.errors import IndexBusy, StoreError
+from pincite.core.errors import IndexBusy, StoreError, StoreFull, StoreUnavailable
 from pincite.store.files import Array
 
 LEASE_SECONDS = 12.0
@@ -88,7 +88,7 @@ class Lease(ABC):
         )
 
 
-class Homes(dict[str, T]):
+class SegmentHomes(dict[str, T]):
     """Where what was written under a name is: with a mark of its own writer.
 
     So what a writer that was thought dead still sends is never a part of another's segment.
@@ -99,6 +99,40 @@ class Homes(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         raise gone(self.shown, name)
+
+
+class Troubles:
+    """What is told of a server that does not do what it should."""
+
+    def __init__(self, shown: str, seconds: float) -> None:
+        self._shown = shown
+        self._seconds = seconds
+
+    def busy(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self._shown}: all connections were busy for {self._seconds:g} s",
+            hint="raise store.connections, or ask for less at a time",
+        )
+
+    def slow(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self._shown} did not answer within {self._seconds:g} s",
+            hint="is the server overloaded? store.timeout_seconds is how long to wait",
+        )
+
+    def unreachable(self, reason: object) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self._shown} cannot be reached: {reason}",
+            hint="is the server running, the URL right?",
+        )
+
+    def full(self, reason: str) -> StoreFull:
+        return StoreFull(f"{self._shown} has no room left: {reason}", hint="free some disk space")
+
+    def half_character(self, text: str) -> StoreError:
+        return StoreError(
+            f"{text[:40]!r} is not text that can be stored", hint="is the document's text damaged?"
+        )
 
 
 def gone(shown: str, what: str) -> StoreError:

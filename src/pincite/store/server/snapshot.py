@@ -25,7 +25,7 @@ from pincite.store.graph import LINK, ServerGraphRows, link_of
 from pincite.store.manifest import Manifest, SegmentEntry, VectorEntry, manifest_of
 from pincite.store.segment import Entry, Field, RecentCache, Segment, Vectors, to_chunk
 from pincite.store.server.arrays import BucketField, ServerArrays, VectorRows, fetch_buckets
-from pincite.store.server.contract import Engine
+from pincite.store.server.contract import StoreEngine
 from pincite.store.snapshot import KEPT_CHARS, Snapshot
 
 GRACE_SECONDS = 900.0
@@ -37,7 +37,7 @@ LOOK_SECONDS = 60.0
 class Retention:
     """Says whether a generation that is being read is still kept, asking the server rarely."""
 
-    def __init__(self, engine: Engine, number: int, manifest: bytes, looked: float) -> None:
+    def __init__(self, engine: StoreEngine, number: int, manifest: bytes, looked: float) -> None:
         self._engine = engine
         self._number = number
         self._manifest = manifest
@@ -94,7 +94,9 @@ class Header(NamedTuple):
 class ServerSegment(Segment):
     """A segment in a server; every answer is asked for when it is needed."""
 
-    def __init__(self, engine: Engine, entry: SegmentEntry, kept: Retention | None = None) -> None:
+    def __init__(
+        self, engine: StoreEngine, entry: SegmentEntry, kept: Retention | None = None
+    ) -> None:
         self.engine = engine
         self.entry = entry
         self._kept = kept
@@ -221,7 +223,7 @@ def boxes_of(data: bytes) -> list[Box]:
 class ServerVectors(Vectors):
     """One model's vectors of one segment in a server."""
 
-    def __init__(self, engine: Engine, entry: VectorEntry) -> None:
+    def __init__(self, engine: StoreEngine, entry: VectorEntry) -> None:
         self.engine = engine
         self.entry = entry
         self.centres = self.codes = None
@@ -260,7 +262,9 @@ class ServerSnapshot(Snapshot):
     Each method asks all segments at once, and remembers what is asked for again and again.
     """
 
-    def __init__(self, engine: Engine, manifest: Manifest, kept: Retention | None = None) -> None:
+    def __init__(
+        self, engine: StoreEngine, manifest: Manifest, kept: Retention | None = None
+    ) -> None:
         self.engine = engine
         self._kept = kept  # None for the writer, who alone sweeps
         self.folder = Path(engine.shown)
@@ -280,7 +284,7 @@ class ServerSnapshot(Snapshot):
         return view
 
     @classmethod
-    def of(cls, engine: Engine) -> ServerSnapshot:
+    def of(cls, engine: StoreEngine) -> ServerSnapshot:
         """Return the current generation; StoreError if there is none."""
         looked = time.monotonic()
         head = engine.head()
