@@ -457,7 +457,7 @@ class ServerSnapshot(Snapshot):
         parts = {
             part.entry.name: (number_of[part.entry.segment], part)
             for part in self.vectors
-            if part.entry.model == model and part.entry.windows
+            if part.entry.model == model and part.entry.windows and part.entry.segment in number_of
         }
         filtered = {
             name: np.flatnonzero(mask[part.rows])
