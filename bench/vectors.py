@@ -79,7 +79,11 @@ class MadeUpIndex:
             SimpleNamespace(entry=SimpleNamespace(name=p.entry.name, chunks=len(p.rows)))
             for p in parts
         ]
-        snapshot = SimpleNamespace(vectors=parts, segments=entries, nearest_rows=lambda *_: None)
+        snapshot = SimpleNamespace(
+            segments=entries,
+            vectors_of=lambda model: parts,
+            nearest_rows=lambda *_: None,
+        )
         rows = Rows(index)  # type: ignore[arg-type]
         self.dense = Dense(VectorIndex(snapshot, "none"), None, rows)  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ the question. The best of them are then compared in full precision.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -88,12 +88,9 @@ class VectorIndex:
     """One model's vectors of a whole snapshot."""
 
     def __init__(self, snapshot: Snapshot, model: str) -> None:
-        of_segment: Mapping[str, Vectors] = {
-            each.entry.segment: each for each in snapshot.vectors if each.entry.model == model
-        }
         self.snapshot = snapshot
         self.model = model
-        self.segments = [of_segment.get(segment.entry.name) for segment in snapshot.segments]
+        self.segments = snapshot.vectors_of(model)
         self.sizes = [segment.entry.chunks for segment in snapshot.segments]
         self._list_rows: dict[int, Array] = {}
 

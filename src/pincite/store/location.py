@@ -38,9 +38,9 @@ def open_engine(location: Location, settings: StoreSettings | None = None) -> St
             hint="use postgresql://, which searches vectors, too, or a folder: see docs/scale.md",
         )
     if scheme not in ENGINES:
-        raise ConfigError(
-            f"no store for {scheme}://", hint=f"known: {', '.join(sorted(ENGINES))}, or a folder"
-        )
+        named = f"{scheme}://" if scheme.isalnum() else "this URL"  # who knows what is in it
+        known = ", ".join(sorted(ENGINES))
+        raise ConfigError(f"no store for {named}", hint=f"known: {known}, or a folder")
     _check_url(str(location))
     module, _, name = ENGINES[scheme].partition(":")
     make: Callable[..., StoreEngine] = getattr(import_module(module), name)

@@ -201,6 +201,11 @@ class Snapshot:
             known |= segment.facts(ids)
         return known
 
+    def vectors_of(self, model: str) -> list[Vectors | None]:
+        """Return a model's vectors of each segment; None where a segment has none."""
+        known = {each.entry.segment: each for each in self.vectors if each.entry.model == model}
+        return [known.get(segment.entry.name) for segment in self.segments]
+
     def files(self) -> list[str]:
         """Return the files of this generation as its folder calls them; a server has none."""
         homes = [home_of(self.folder, entry) for entry in self.manifest.entries]

@@ -54,7 +54,9 @@ class Small:
             segments.append(SimpleNamespace(ids=ids))
         index: Any = SimpleNamespace(lexical=SimpleNamespace(segments=segments))
         snapshot: Any = SimpleNamespace(
-            vectors=self.vectors, segments=entries, nearest_rows=lambda *_: None
+            segments=entries,
+            vectors_of=lambda model: self.vectors,
+            nearest_rows=lambda *_: None,
         )
         self.rows = Rows(index)
         self.index = VectorIndex(snapshot, "m")

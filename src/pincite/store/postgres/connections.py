@@ -71,7 +71,7 @@ class Connections:
         self,
         address: PostgresAddress,
         seconds: float,
-        most: int,
+        max_connections: int,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self._settings = settings or {}
@@ -79,7 +79,7 @@ class Connections:
         self.seconds = seconds
         self._troubles = Troubles(address.shown, seconds)
         self._class = patient_connection()
-        self._room = BoundedSemaphore(most)
+        self._room = BoundedSemaphore(max_connections)
         self._idle: list[Connection] = []
         self._lock = Lock()
         self._is_closed = False

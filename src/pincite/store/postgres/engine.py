@@ -35,7 +35,7 @@ from pincite.store.server.engine_parts import gone
 EXACT_UP_TO = 10_000
 # A filter that leaves no more vectors than this has them compared one by one.
 FILTERED_EXACT = 20_000
-MOST_INDEXED = 4000  # numbers of a vector; the server cannot index longer ones
+MAX_INDEXED = 4000  # numbers of a vector; the server cannot index longer ones
 INDEX = """CREATE INDEX IF NOT EXISTS vectors_of_{model} ON vectors
     USING hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) WHERE model = {model}"""
 _NAMED = "(segment, number) IN (SELECT * FROM unnest(%(homes)s::bigint[], %(numbers)s::int[]))"
@@ -328,7 +328,7 @@ class PostgresEngine(StoreEngine):
         """Let the server make its index of a model's vectors, when there are enough of them."""
         sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = %s LIMIT %s) AS few"
         row = connection.execute(sql, (model, EXACT_UP_TO)).fetchone()
-        if row is None or row[0] < EXACT_UP_TO or dimension > MOST_INDEXED:
+        if row is None or row[0] < EXACT_UP_TO or dimension > MAX_INDEXED:
             return
         with self._connections.patient(connection, BUILD_SECONDS):
             connection.execute(INDEX.format(model=model, dimension=dimension).encode())

@@ -453,11 +453,10 @@ class ServerSnapshot(Snapshot):
         """Return the rows of the vectors that the server names as nearest."""
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         found: dict[int, RowScores] = dict.fromkeys(range(len(self.segments)), nothing)
-        number_of = {segment.entry.name: n for n, segment in enumerate(self.segments)}
         parts = {
-            part.entry.name: (number_of[part.entry.segment], part)
-            for part in self.vectors
-            if part.entry.model == model and part.entry.windows and part.entry.segment in number_of
+            part.entry.name: (number, part)
+            for number, part in enumerate(self.vectors_of(model))
+            if part is not None and part.entry.windows
         }
         filtered = {
             name: np.flatnonzero(mask[part.rows])
