@@ -20,9 +20,9 @@ from pincite.core.settings import Settings
 from pincite.core.types import Chunk, Document, Facts, Filters, Loaded, Span
 from pincite.index.filters import RowFilter
 from pincite.index.places import PlaceColumns
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry
 from pincite.store.snapshot import Snapshot
-from pincite.store.writer import Writer
+from pincite.store.writer import IndexWriter
 
 SECTIONS = 500  # searched chunks of a document; every second one holds a clause
 SEGMENT_DOCUMENTS = 500
@@ -89,7 +89,7 @@ def made(number: int, rng: random.Random) -> Loaded:
 
 def build(folder: Path, documents: int) -> None:
     rng = random.Random(1)
-    with Writer(folder, Settings().shape()) as writer:
+    with IndexWriter(folder, Settings().shape()) as writer:
         for first in range(0, documents, SEGMENT_DOCUMENTS):
             numbers = range(first, min(first + SEGMENT_DOCUMENTS, documents))
             loaded = [made(number, rng) for number in numbers]

@@ -26,7 +26,7 @@ from pincite.cli.options import (
 )
 from pincite.cli.pipelines import pipelines_from
 from pincite.core.errors import ConfigError, SourceError
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def reproduce(
             figures, counts = _run(named, folder, questions, list(pipelines.values()))
     head: dict[str, Any] = {"experiment": named, **counts}
     if store:
-        head["store"] = shown(store)
-        head["stays"] = [shown(place) for place in stays]
+        head["store"] = redact_url(store)
+        head["stays"] = [redact_url(place) for place in stays]
     results = dict(zip(pipelines, figures, strict=True))
     seconds = time.perf_counter() - start
     if as_json:

@@ -1,6 +1,6 @@
 """Hybrid search on one collection in a folder and in servers: the same hits, times, memory, disk.
 
-    python bench/stores.py --chunks 20000 --stores postgresql,milvus,chroma
+    python bench/stores.py --chunks 20000 --stores postgresql,chroma
     python bench/stores.py --part97 ../shared/data/part97
 
 Documents are made, vectors are random ones around centres: no model runs.
@@ -29,7 +29,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.servers.chroma import Chroma
-from tests.servers.milvus import Milvus
 from tests.servers.postgres import Postgres
 
 from experiments import part97
@@ -39,8 +38,7 @@ from pincite.core.settings import HybridSettings, LexicalSettings, Settings, Sto
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
-from pincite.index.server_vectors import vector_index
-from pincite.index.vectors import packed
+from pincite.index.vectors import VectorIndex, packed
 from pincite.retrieve.dense import Dense
 from pincite.retrieve.hybrid import Hybrid
 from pincite.retrieve.lexical import Lexical
@@ -122,7 +120,7 @@ def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, Hybrid]
     index = OpenIndex.open(location, settings.store)
     rows = Rows(index)
     words = Lexical(index, LexicalSettings(), rows, typos=True)
-    near = Dense(vector_index(index.snapshot, MODEL), MadeEncoder(), rows)
+    near = Dense(VectorIndex(index.snapshot, MODEL), MadeEncoder(), rows)
     weight = HybridSettings().dense_weight
     parts = [(words, 1 - weight), (near, weight)]
     return index, Hybrid(parts, rows, method="theoretical", depth=DEPTH)
@@ -253,7 +251,6 @@ def run_store(name: str, folder: Path, queries: int, best: list[Any]) -> None:
     """Copy the index into a server of its own, and measure it there."""
     makes: dict[str, Callable[[], Any]] = {
         "postgresql": Postgres,
-        "milvus": lambda: Milvus(for_tests=False),
         "chroma": lambda: Chroma(in_memory=False),
     }
     with makes[name]() as server:
@@ -262,8 +259,6 @@ def run_store(name: str, folder: Path, queries: int, best: list[Any]) -> None:
         for part in copy_index(folder, url, StoreSettings(timeout_seconds=PATIENCE)):
             told(f"{name}: {part.done} of {part.total} documents")
         copied = time.perf_counter() - start
-        if name == "milvus":
-            server.settle(3600)
         for exact in (False, True):
             label = f"{name}, {'exact' if exact else 'hnsw'}"
             table(label, measured(url, queries, server.pid, exact=exact), best)
@@ -279,7 +274,7 @@ def main() -> None:
     options.add_argument("--part97", type=Path, help="folder of Part 97: only its figures")
     options.add_argument("--chunks", type=int, default=20_000)
     options.add_argument("--queries", type=int, default=100)
-    options.add_argument("--stores", default="postgresql,milvus", help="beside the folder")
+    options.add_argument("--stores", default="postgresql,chroma", help="beside the folder")
     options.add_argument("--folder", type=Path, help="keep the index there, or take what is there")
     options.add_argument("--measure", help=argparse.SUPPRESS)
     options.add_argument("--server", type=int, default=0, help=argparse.SUPPRESS)

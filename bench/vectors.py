@@ -27,9 +27,9 @@ from pincite.index.builder import MERGED_CHUNKS
 from pincite.index.vectors import VectorIndex, packed
 from pincite.retrieve.dense import Dense, DenseRun
 from pincite.retrieve.rows import Rows
-from pincite.store.array_files import write_folder
+from pincite.store.files import write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
-from pincite.store.vectors import Vectors
+from pincite.store.segment import Vectors
 
 FIELDS, THEMES, DIMENSION, K = 50, 2000, 384, 100
 
@@ -79,7 +79,11 @@ class MadeUpIndex:
             SimpleNamespace(entry=SimpleNamespace(name=p.entry.name, chunks=len(p.rows)))
             for p in parts
         ]
-        snapshot = SimpleNamespace(vectors=parts, segments=entries)
+        snapshot = SimpleNamespace(
+            segments=entries,
+            vectors_of=lambda model: parts,
+            nearest_rows=lambda *_: None,
+        )
         rows = Rows(index)  # type: ignore[arg-type]
         self.dense = Dense(VectorIndex(snapshot, "none"), None, rows)  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from training.graph import Graph, save_quantised
 from training.weights import weights_of
 

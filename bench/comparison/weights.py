@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from training.weights import weights_of
 
 MODELING = "modeling_pincite.py"

@@ -19,7 +19,7 @@ from multiple_choice.questions import ExamQuestion
 from multiple_choice.words import Window, Words
 from pincite.core.types import Chunk
 from pincite.model.units import quantities
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 FEATURES = (
     # Share of the words that tell the option from the others in one window, times how much of the

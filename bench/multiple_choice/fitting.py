@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from multiple_choice.questions import ExamQuestion
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # Eight weights and some hundred questions: without a penalty they would follow single questions.
 PENALTY = 3.0

@@ -15,7 +15,7 @@ from multiple_choice.words import Words
 from pincite.api import Index
 from pincite.core.types import Chunk, Ranking, Span
 from pincite.evaluate.figures import SEED
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 DEPTHS = (1, 5, 10, 20)
 DEPTH = 2 * max(DEPTHS)  # hits that are looked at for gold places

@@ -19,7 +19,7 @@ from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.index.vocabulary import packed, unpacked
 from pincite.learn.model import Linear, Model, _digest, load_model, save_model
 from pincite.learn.trees import COLUMNS
-from pincite.store.array_files import read_arrays
+from pincite.store.files import read_arrays
 from pincite.store.manifest import SegmentEntry, check_files, manifest_of, pointer
 from pincite.store.segment import Segment
 

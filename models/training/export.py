@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.store.array_files import Array
-from pincite.store.files import sync, write_durably
+from pincite.store.files import Array, sync, write_durably
 from training.graph import WIDTH, Graph, save_quantised
 from training.loop import Calibrated
 

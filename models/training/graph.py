@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 LAYERS, HEADS, WIDTH, EPSILON = 6, 12, 384, 1e-12
 OPSET, IR_VERSION = 20, 9

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pincite.core.errors import MALFORMED, SourceError
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 QUESTION_TOKENS = 48
 HELD_OUT = 40  # one document in so many is kept for looking at, never trained on

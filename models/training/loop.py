@@ -13,8 +13,7 @@ import numpy as np
 
 from pincite.core.errors import ConfigError
 from pincite.rerank.calibration import Calibration, calibration_error, fitted, threshold_for
-from pincite.store.array_files import Array
-from pincite.store.files import replaced
+from pincite.store.files import Array, replaced
 from training.groups import Group, PairTokens, batches, split
 from training.network import MATCH, OWN, Network
 

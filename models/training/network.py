@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from training.graph import EPSILON, HEADS, LAYERS, WIDTH
 from training.groups import Batch
 

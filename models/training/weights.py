@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from pincite.core.errors import ModelError
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 QUANTISED = "_quantized"
 NEEDED = (

@@ -14,13 +14,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from pincite.core.errors import ConfigError, StoreError
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import Location, exists, open_snapshot
-from pincite.store.segment import Segment
+from pincite.store.segment import Segment, Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def copy_index(
         parts = [part for part in snapshot.segments if part.doc_ids()]
         digests = [digest(part, _vectors_of(snapshot, part)) for part in parts]
         shape = snapshot.manifest.shape
-        settings = Settings.from_shape(shape, origin=shown(source))
+        settings = Settings.from_shape(shape, origin=redact_url(source))
         if store is not None:
             settings = Settings(ingest=settings.ingest, tokens=settings.tokens, store=store)
         profile = str(shape.get("profile", {}).get("fingerprint", ""))
@@ -61,7 +60,7 @@ def copy_index(
                     copy, vectors = builder.copy(part, _vectors_of(snapshot, part))
                     if digest(copy, vectors) != wanted:
                         raise StoreError(
-                            f"{shown(target)} gave back something else than was copied",
+                            f"{redact_url(target)} gave back something else than was copied",
                             hint="is its disk sound? remove the copy and make it again",
                         )
                 yield Copied(size, int(part.live_rows().sum()), done, total, wanted not in known)
@@ -71,7 +70,7 @@ def _refuse_others(known: Mapping[str, int], digests: Sequence[str], target: Loc
     """Raise ConfigError if the target has something that is not in the source."""
     if other := known.keys() - set(digests):
         raise ConfigError(
-            f"{shown(target)} has an index of its own ({known[other.pop()]} documents)",
+            f"{redact_url(target)} has an index of its own ({known[other.pop()]} documents)",
             hint="copy into a new place, or remove what is there",
         )
 

@@ -16,8 +16,8 @@ from pincite.embed.encoders import open_encoder
 from pincite.embed.models import Encoder, ModelSpec, TokenEncoder, spec_of
 from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
-from pincite.index.server_vectors import vector_index
 from pincite.index.token_index import TokenIndex
+from pincite.index.vectors import VectorIndex
 from pincite.rerank.diversify import Diversify
 from pincite.rerank.late import LateInteraction
 from pincite.rerank.metrics import Metrics
@@ -178,7 +178,7 @@ def _words(settings: Settings, index: OpenIndex, rows: Rows | None = None) -> Le
 def _dense(encoder: Encoder | None, index: OpenIndex, rows: Rows, *, typos: bool = False) -> Dense:
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
-    return Dense(vector_index(index.snapshot, encoder.spec.id), encoder, rows, typos=typos)
+    return Dense(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows, typos=typos)
 
 
 def _late(encoder: Encoder | None, weight: float, index: OpenIndex, rows: Rows) -> list[Reranker]:

@@ -22,7 +22,7 @@ from pincite.core.errors import IndexBusy, StoreError
 from pincite.core.settings import Settings
 from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
-from pincite.store.array_files import LISTING
+from pincite.store.files import LISTING
 from pincite.store.manifest import (
     Manifest,
     SegmentEntry,
@@ -32,7 +32,7 @@ from pincite.store.manifest import (
     last_number,
     pointer,
 )
-from pincite.store.salvage import (
+from pincite.store.recovery import (
     documents_of,
     names_in,
     newest,

@@ -19,9 +19,8 @@ from pincite.embed.windows import windows_of
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
 from pincite.store.location import open_snapshot, open_writer, shape_of
-from pincite.store.segment import Segment
+from pincite.store.segment import Segment, Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 # Encoded between two reports of progress: a second or two.
 BATCH = 128
@@ -48,12 +47,10 @@ def embed_index(location: str | Path, settings: Settings | None = None) -> Itera
         return
     with open_snapshot(location, settings.store) as snapshot:
         with_tokens = spec.has_tokens and settings.keeps_tokens
-        known = {
-            v.entry.segment: v
-            for v in snapshot.vectors
-            if v.entry.model == spec.id and (v.tokens is not None or not with_tokens)
-        }
-        work = [(part, known.get(part.entry.name)) for part in snapshot.segments]
+        work = [
+            (part, known if known is None or known.tokens is not None or not with_tokens else None)
+            for part, known in zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
+        ]
         missing = [_missing_rows(part, vectors) for part, vectors in work]
         total = sum(len(rows) for rows in missing)
         if not total:
@@ -61,8 +58,9 @@ def embed_index(location: str | Path, settings: Settings | None = None) -> Itera
         encoder = open_encoder(settings.embedding)
         assert encoder is not None
         dimension = encoder.spec.dimension
-        for old in known.values():
-            check_dimension(old, dimension, spec.id)
+        for _, old in work:
+            if old is not None:
+                check_dimension(old, dimension, spec.id)
         home = cache_folder() if settings.embedding.cache else None
         done = without = 0
         with (
@@ -101,9 +99,8 @@ def without_vectors(location: str | Path, settings: Settings) -> int:
     if spec is None:
         return 0
     with open_snapshot(location, settings.store) as snapshot:
-        known = {v.entry.segment: v for v in snapshot.vectors if v.entry.model == spec.id}
-        missing = (_missing_rows(part, known.get(part.entry.name)) for part in snapshot.segments)
-        return sum(map(len, missing))
+        pairs = zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
+        return sum(len(_missing_rows(part, known)) for part, known in pairs)
 
 
 @dataclass(frozen=True, slots=True)

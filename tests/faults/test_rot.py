@@ -20,8 +20,8 @@ from pincite.core.types import Loaded
 from pincite.ingest.load import parse
 from pincite.repair import repair_index
 from pincite.store import files, manifest
-from pincite.store.digests import digest_of
 from pincite.store.manifest import current, damage
+from pincite.store.segment import digest_of
 from pincite.store.snapshot import Snapshot
 
 FILES = int(os.environ.get("PINCITE_ROT_FILES", "64"))

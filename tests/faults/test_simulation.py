@@ -7,7 +7,7 @@ import os
 import pytest
 import simulate
 
-from pincite.store import array_files
+from pincite.store import files
 
 pytestmark = pytest.mark.slow
 SEEDS = int(os.environ.get("PINCITE_FAULT_SEEDS", "160"))
@@ -25,5 +25,5 @@ def test_whatever_the_disk_does_nothing_acknowledged_is_lost(part: int) -> None:
 
 def test_the_simulation_notices_what_is_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same code without its syncs of segments loses what it acknowledged."""
-    monkeypatch.setattr(array_files, "sync", lambda path: None)
+    monkeypatch.setattr(files, "sync", lambda path: None)
     assert simulate.run(range(40)).failures

@@ -1,25 +1,20 @@
 """One server of each kind for all tests here, started when the first one needs it.
 
-Milvus and Chroma work even when nobody asks: each module has its own, stopped when it is done.
+Chroma works even when nobody asks: each module has its own, stopped when it is done.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 from tests.servers.chroma import Chroma
-from tests.servers.milvus import Milvus
 from tests.servers.mongodb import MongoDB
 from tests.servers.postgres import Postgres
 
-from pincite.core.settings import StoreSettings
-from pincite.store.location import open_engine
-from pincite.store.vectordb import turn
-from pincite.store.vectordb.engine import VectorEngine
+from pincite.store.server import engine_parts
 
 
 @pytest.fixture(scope="session")
@@ -59,41 +54,6 @@ def new_mongodb(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
 
 
 @pytest.fixture(scope="module")
-def milvus() -> Iterator[Milvus]:
-    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
-    pytest.importorskip("milvus", reason="no Milvus is installed")
-    # One that hangs for longer than its session ends itself, and a busy machine takes its time.
-    with Milvus(session_seconds=180) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def new_milvus(milvus: Milvus) -> Callable[[], str]:
-    """Lend what names a new index in Milvus.
-
-    The server takes three seconds to serve a collection, however empty, and a little more to serve
-    many: so some are prepared at a time.
-    """
-    ready: list[str] = []
-
-    def prepare(url: str) -> str:
-        engine = open_engine(url, StoreSettings(timeout_seconds=60))
-        assert isinstance(engine, VectorEngine)
-        engine._driver.prepare()
-        engine.close()
-        return url
-
-    def made() -> str:
-        if not ready:
-            urls = [f"{milvus.url}#t{uuid4().hex[:12]}" for _ in range(16)]
-            with ThreadPoolExecutor(len(urls)) as pool:
-                ready.extend(pool.map(prepare, urls))
-        return ready.pop()
-
-    return made
-
-
-@pytest.fixture(scope="module")
 def chroma() -> Iterator[Chroma]:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
@@ -117,14 +77,6 @@ def mortal_mongodb() -> Iterator[MongoDB]:
 
 
 @pytest.fixture(scope="module")
-def mortal_milvus() -> Iterator[Milvus]:
-    pytest.importorskip("pymilvus", reason="Milvus's driver is not installed")
-    pytest.importorskip("milvus", reason="no Milvus is installed")
-    with Milvus(session_seconds=3) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def mortal_chroma() -> Iterator[Chroma]:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     pytest.importorskip("chromadb_rust_bindings", reason="no Chroma is installed")
@@ -135,6 +87,6 @@ def mortal_chroma() -> Iterator[Chroma]:
 @pytest.fixture
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a writer that died be taken for dead soon."""
-    monkeypatch.setattr(turn, "LEASE_SECONDS", 4.0)
-    monkeypatch.setattr(turn, "BEAT_SECONDS", 0.5)
-    monkeypatch.setattr(turn, "WATCH_SECONDS", 0.25)
+    monkeypatch.setattr(engine_parts, "LEASE_SECONDS", 4.0)
+    monkeypatch.setattr(engine_parts, "BEAT_SECONDS", 0.5)
+    monkeypatch.setattr(engine_parts, "WATCH_SECONDS", 0.25)

@@ -1,4 +1,4 @@
-"""Faults of vector databases, and of writers that fall silent and wake up again."""
+"""Faults of Chroma, and of writers that fall silent and wake up again."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import pytest
 
 from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.index.builder import IndexBuilder
+from pincite.store.chroma import engine as chroma
+from pincite.store.chroma.engine import ChromaLease
 from pincite.store.location import open_engine, open_snapshot
-from pincite.store.vectordb import engine as vectordb
-from pincite.store.vectordb.turn import Turn
 from pincite.testing import FaultContract
 from pincite.testing.documents import build, loaded, rules
 
 
 class VectorFaults(FaultContract):
-    """What Milvus and Chroma have in common."""
+    """What a writer that dies or falls silent must not do."""
 
     def before_commit(self, engine: Any, kill: Callable[[], None]) -> None:
         """The manifest is there, and nobody names it."""
-        make = engine._driver.make_mark
+        make = engine._client.make_mark
 
         def dying_make(name: str, note: str) -> bool:
             if name.startswith("generation"):
                 kill()
             return bool(make(name, note))
 
-        engine._driver.make_mark = dying_make
+        engine._client.make_mark = dying_make
 
     def leftovers(self, url: str) -> set[str]:
         engine: Any = open_engine(url)
         engine.generations()
         kept = {home.number for home in engine._homes.values()}
         kept |= {each.home for each in engine._generations.values()}
-        left = engine._driver.homes() - kept
+        left = engine._client.homes() - kept
         engine.close()
         return {str(home) for home in left}
 
@@ -48,7 +48,7 @@ class VectorFaults(FaultContract):
         url, settings = self.fresh(), self.settings()
         build(url, {"a.md": rules(1)})
         with monkeypatch.context() as silent:
-            silent.setattr(Turn, "_keep", lambda _: None)
+            silent.setattr(ChromaLease, "_keep", lambda _: None)
             first = IndexBuilder(url, settings)
             first.__enter__()
         first.put(loaded("b.md", rules(2), settings))
@@ -56,7 +56,7 @@ class VectorFaults(FaultContract):
         build(url, {"c.md": rules(3)})
         engine: Any = first._writer.engine  # type: ignore[attr-defined]
         with monkeypatch.context() as unaware:
-            unaware.setattr(Turn, "check", lambda _: None)
+            unaware.setattr(ChromaLease, "check", lambda _: None)
             # It does not know yet; what it sent was swept, or is swept by the next.
             with suppress(StoreError):  # its home is no more
                 engine.insert("keys", "000002-0", [("late", "x", "b.md")])
@@ -79,11 +79,11 @@ class VectorFaults(FaultContract):
         engine: Any = open_engine(url)
         with engine.lock():
             manifest = engine._generation(1).manifest
-            engine._driver.make_mark("generation_9", '{"format": 1, "home": 1, "stamp": 1}')
+            engine._client.make_mark("generation_9", '{"format": 1, "home": 1, "stamp": 1}')
             with pytest.raises(StoreError, match="took over"):
                 engine.switch(7, manifest)
-            engine._driver.drop_mark("generation_9")
-            engine._driver.drop_mark("generation_7")
+            engine._client.drop_mark("generation_9")
+            engine._client.drop_mark("generation_7")
         engine.close()
         with open_snapshot(url) as snapshot:
             assert snapshot.documents() == ["a.md"]
@@ -116,7 +116,7 @@ class VectorFaults(FaultContract):
     def test_an_index_of_another_version_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         url = self.fresh()
         build(url, {"a.md": rules(1)})
-        monkeypatch.setattr(vectordb, "FORMAT", 99)
+        monkeypatch.setattr(chroma, "FORMAT", 99)
         with pytest.raises(StaleIndex, match="of version 1"):
             open_snapshot(url)
         with pytest.raises(StaleIndex, match="of version 1"):

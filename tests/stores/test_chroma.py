@@ -12,7 +12,7 @@ from tests.stores.vector_search import assert_nearly_all_are_found
 
 from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.settings import StoreSettings
-from pincite.store.location import Watch, open_engine, open_snapshot, server_of
+from pincite.store.location import GenerationPoller, open_engine, open_snapshot, server_of
 from pincite.testing import StoreContract
 from pincite.testing.documents import build, rules
 
@@ -53,11 +53,11 @@ def test_an_index_that_was_made_anew_is_another(new_chroma: Callable[[], str]) -
     """Numbers begin at 1 again; whoever serves the old one has to notice."""
     url = new_chroma()
     build(url, {"a.md": rules(1)})
-    watch = Watch(url)
+    watch = GenerationPoller(url)
     before = watch.stamp()
     engine: Any = open_engine(url)
-    for name in engine._driver._client.names():
-        engine._driver._client.drop(name)
+    for name in engine._client.names():
+        engine._client.drop(name)
     engine.close()
     assert watch.stamp() == ""
     build(url, {"a.md": rules(1)})
@@ -81,7 +81,7 @@ def test_a_refusal_says_whether_asking_again_may_help(
 ) -> None:
     pytest.importorskip("httpx", reason="Chroma's driver is not installed")
     engine: Any = open_engine("chroma://127.0.0.1:1/laws")
-    assert type(engine._driver._client._refused(status, text)) is kind
+    assert type(engine._client._refused(status, text)) is kind
     engine.close()
 
 

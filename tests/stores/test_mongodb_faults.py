@@ -16,9 +16,9 @@ from pincite.core.errors import ConfigError, IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_engine, open_snapshot
-from pincite.store.mongodb import lease, values
-from pincite.store.mongodb.engine import MongoEngine
-from pincite.store.mongodb.lease import Lease
+from pincite.store.mongodb import engine as mongodb
+from pincite.store.mongodb.engine import MongoEngine, MongoLease
+from pincite.store.server import engine_parts
 from pincite.store.server.contract import TABLES
 from pincite.testing import FaultContract
 from pincite.testing.documents import build, exported, library, loaded, rules
@@ -36,8 +36,8 @@ def server(mortal_mongodb: MongoDB) -> MongoDB:
 
 @pytest.fixture(autouse=True)
 def short_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "LEASE_SECONDS", 4.0)
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.5)
+    monkeypatch.setattr(engine_parts, "LEASE_SECONDS", 4.0)
+    monkeypatch.setattr(engine_parts, "BEAT_SECONDS", 0.5)
 
 
 def homes(url: str) -> tuple[set[str], set[str]]:
@@ -99,7 +99,7 @@ def test_a_writer_that_fell_silent_commits_nothing(
     url = f"{server.url}/silent"
     build(url, {"a.md": rules(1)})
     with monkeypatch.context() as silent:
-        silent.setattr(Lease, "_keep", lambda _: None)
+        silent.setattr(MongoLease, "_keep", lambda _: None)
         first = IndexBuilder(url, SETTINGS)
         first.__enter__()
     first.put(loaded("b.md", rules(2), SETTINGS))
@@ -135,7 +135,7 @@ def test_a_living_writer_is_not_disturbed(server: MongoDB) -> None:
 def test_values_that_no_document_holds_are_cut(
     server: MongoDB, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(values, "LONGEST", 101)  # cuts inside of characters, too
+    monkeypatch.setattr(mongodb, "MAX_VALUE", 101)  # cuts inside of characters, too
     build(f"{server.url}/long", library())
     build(tmp_path / "folder", library())
     assert exported(f"{server.url}/long", tmp_path / "1") == exported(

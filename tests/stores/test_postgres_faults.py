@@ -13,8 +13,8 @@ from pincite.core.errors import StaleIndex
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
 from pincite.store.location import open_snapshot
+from pincite.store.postgres.connections import to_name
 from pincite.store.postgres.engine import PostgresEngine
-from pincite.store.postgres.values import to_name
 from pincite.store.server.contract import TABLES
 from pincite.testing import FaultContract
 from pincite.testing.documents import build, library, loaded, rules

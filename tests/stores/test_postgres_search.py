@@ -15,8 +15,7 @@ from tests.servers.postgres import Postgres
 from pincite.api import Index
 from pincite.core.settings import Settings, StoreSettings
 from pincite.store.location import open_engine
-from pincite.store.postgres.engine import PostgresEngine
-from pincite.store.postgres.nearest import EXACT_UP_TO, nearest
+from pincite.store.postgres.engine import EXACT_UP_TO, PostgresEngine, nearest
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 

@@ -17,11 +17,16 @@ from pincite.publish import mongodb as publishing
 from pincite.publish.mongodb import publish
 from pincite.publish.records import SegmentVectors, published
 from pincite.store.location import open_snapshot
-from pincite.store.mongodb.client import Address, Client
-from pincite.store.mongodb.collections import FIELDS, INDEXES, RUNS, validator_of
-from pincite.store.mongodb.lease import Lease
-from pincite.store.mongodb.runs import aligned, load_run, text_hash
-from pincite.store.mongodb.values import Record
+from pincite.store.mongodb.engine import MongoAddress, MongoClient, MongoLease, Record
+from pincite.store.mongodb.runs import (
+    FIELDS,
+    INDEXES,
+    RUNS,
+    aligned,
+    load_run,
+    text_hash,
+    validator_of,
+)
 from pincite.testing.documents import build, rules
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -55,7 +60,7 @@ def url(new_mongodb: Callable[[], str]) -> str:
 
 def documents(url: str) -> dict[str, list[Record]]:
     """Return all that another program would find."""
-    client = Client(Address(url), Settings().store)
+    client = MongoClient(MongoAddress(url), Settings().store)
     found = {name: list(client.collection(name).find({}, {"_id": 0})) for name in INDEXES}
     client.close()
     return found
@@ -157,7 +162,7 @@ def test_a_publisher_that_died_left_nothing_to_see(
 ) -> None:
     send = publishing.send
 
-    def dying(client: Client, name: str, records: Any) -> int:
+    def dying(client: MongoClient, name: str, records: Any) -> int:
         if name == RUNS:
             raise KeyboardInterrupt
         return send(client, name, records)
@@ -176,7 +181,7 @@ def test_a_run_of_which_a_book_is_missing_does_not_count(tmp_path: Path, url: st
     build(tmp_path / "index", {"a.md": rules(1), "b.md": rules(2)})
     list(embed_index(tmp_path / "index"))
     publish(tmp_path / "index", url, RULES)
-    client = Client(Address(url), Settings().store)
+    client = MongoClient(MongoAddress(url), Settings().store)
     client.collection(RUNS).delete_one({"book_id": "b.md"})
     client.close()
     with pytest.raises(StoreError, match="has no run"):
@@ -197,10 +202,10 @@ def test_a_run_of_which_a_book_is_missing_does_not_count(tmp_path: Path, url: st
     ],
 )
 def test_what_does_not_fit_is_an_error(
-    index: Path, url: str, change: Callable[[Client], Any], told: str
+    index: Path, url: str, change: Callable[[MongoClient], Any], told: str
 ) -> None:
     publish(index, url, RULES)
-    client = Client(Address(url), Settings().store)
+    client = MongoClient(MongoAddress(url), Settings().store)
     change(client)
     client.close()
     with pytest.raises(StoreError, match=told) as caught:
@@ -254,8 +259,8 @@ def test_an_index_without_vectors_is_refused(tmp_path: Path, url: str) -> None:
 
 
 def test_there_is_one_publisher(index: Path, url: str) -> None:
-    client = Client(Address(url), Settings().store)
-    lease = Lease(client, client.collection(publishing.LEASE, journalled=True))
+    client = MongoClient(MongoAddress(url), Settings().store)
+    lease = MongoLease(client, client.collection(publishing.LEASE, journalled=True))
     lease.take()
     with pytest.raises(IndexBusy):
         publish(index, url, RULES)

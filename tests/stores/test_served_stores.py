@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "index"
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mongodb", "milvus", "chroma"])
+@pytest.fixture(scope="module", params=["postgresql", "mongodb", "chroma"])
 def store(request: pytest.FixtureRequest, folder: Path) -> str:
     """The same index in a server; another kind of server is one more line here."""
     name = f"served_{uuid4().hex[:8]}"
@@ -74,8 +74,6 @@ def store(request: pytest.FixtureRequest, folder: Path) -> str:
         url = f"{request.getfixturevalue('postgres').url}#{name}"
     elif request.param == "mongodb":
         url = request.getfixturevalue("new_mongodb")()
-    elif request.param == "milvus":
-        url = f"{request.getfixturevalue('mortal_milvus').url}#{name}"
     else:
         url = f"{request.getfixturevalue('mortal_chroma').url}/{name}"
     list(copy_index(folder, url))
@@ -226,13 +224,13 @@ async def _until(is_so: Callable[[], Any]) -> None:
         await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("kind", ["mongodb", "milvus", "chroma"])
+@pytest.mark.parametrize("kind", ["mongodb", "chroma"])
 def test_an_outage_is_told_and_ends_by_itself(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """What replicas over PostgreSQL do (test_replicas.py), over all others."""
     server: Any = request.getfixturevalue(f"mortal_{kind}")
-    url = server.url + {"mongodb": "/outage", "milvus": "#outage", "chroma": "/outage"}[kind]
+    url = f"{server.url}/outage"
     build(url, library())
     asked = {"query": "how many days to inspect a boiler"}
 

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from pincite.cli.main import app
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
-from pincite.core.locations import beside, shown
+from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings, load_settings
 from pincite.store.location import open_engine, open_snapshot
-from pincite.store.server import keeping
+from pincite.store.server import snapshot as retention
 from pincite.testing.documents import build, library, rules
 
 SECRET = "pa55-w0rd"
@@ -127,7 +127,7 @@ def test_no_error_shows_a_password(url: str) -> None:
         assert SECRET not in str(error)
         error = error.__cause__
     if "@" in url:
-        assert SECRET not in shown(url) and SECRET not in str(beside(url))
+        assert SECRET not in redact_url(url) and SECRET not in str(beside(url))
     with pytest.raises(ConfigError) as wrong:
         load_settings(None, {}, [f"store={url}"])
     assert SECRET not in wrong.value.message or "@" not in url
@@ -149,7 +149,7 @@ def test_a_reader_that_sleeps_too_long_is_told(
     build(url, {"a.md": rules(1)})
     with open_snapshot(url) as old:
         assert old.found_by(["1.2"])
-        monkeypatch.setattr(keeping, "LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(retention, "LOOK_SECONDS", 0.0)
         assert old.found_by(["1.2"])  # still the current one
         build(url, {"a.md": rules(2)})
         assert old.found_by(["1.2"])  # replaced, and kept for a while

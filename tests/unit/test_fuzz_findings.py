@@ -23,7 +23,7 @@ from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
 from pincite.retrieve.place import PlaceFirst
-from pincite.store.array_files import read_arrays
+from pincite.store.files import read_arrays
 from pincite.store.manifest import manifest_of
 
 DEEP = 100_000

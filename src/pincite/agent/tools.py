@@ -18,7 +18,6 @@ from pincite.api import Index
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
 from pincite.core.types import Chunk, Filters
 from pincite.index.filters import NOTHING
-from pincite.store.location import graph_rows
 
 MOST_HITS = 20
 MOST_TEXT = 4000  # characters of a place that a tool gives back
@@ -198,7 +197,7 @@ class Toolbox:
 
     def follow_references(self, locator: str, document: str | None = None) -> Found:
         """List what a place names."""
-        rows = graph_rows(self.index.snapshot)
+        rows = self.index.snapshot.graph_rows()
         lines: list[str] = []
         found: dict[str, Chunk] = {}
         for place in self._places(locator, document)[:4]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pincite.index.tokens import Analyzer
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # The last character that is white space to Python.
 LAST_SPACE = 0x3000

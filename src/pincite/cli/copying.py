@@ -16,7 +16,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 
 Place = typer.Argument(help="Folder or URL.", show_default=False)
 
@@ -43,9 +43,13 @@ def copy(
                 new += part.documents if part.is_new else 0
                 bar.update(task, total=part.total, completed=part.done)
     if as_json:
-        report = {"source": shown(source), "target": shown(target), "documents": documents}
+        report = {
+            "source": redact_url(source),
+            "target": redact_url(target),
+            "documents": documents,
+        }
         print_json({**report, "new": new, "chunks": chunks})
     else:
         words = f"{documents} documents, {chunks:,} chunks: {new} copied, the rest was there"
-        line = f"{words}; both are the same: {shown(source)} → {shown(target)}"
+        line = f"{words}; both are the same: {redact_url(source)} → {redact_url(target)}"
         out.print(line, markup=False, soft_wrap=True)

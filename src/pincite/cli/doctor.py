@@ -27,7 +27,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.core.errors import PinciteError, StaleIndex, StoreError
-from pincite.core.locations import is_server, shown
+from pincite.core.locations import is_server, redact_url
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -108,12 +108,13 @@ def _repaired(done: Repair) -> Iterator[str]:
 
 def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[str], str]:
     """Return what is wrong and what to do about it; fill in what is known."""
+    from pincite.store.location import exists
     from pincite.store.manifest import current, damage
 
-    facts["index"] = shown(index)
-    hint = f"build it again: pincite ingest FILES --index {shown(index)} --rebuild"
+    facts["index"] = redact_url(index)
+    hint = f"build it again: pincite ingest FILES --index {redact_url(index)} --rebuild"
     if not is_server(index):
-        hint = f"mend it: pincite doctor --repair --index {shown(index)}; or {hint}"
+        hint = f"mend it: pincite doctor --repair --index {redact_url(index)}; or {hint}"
     try:
         if is_server(index):
             problems = _check_server(index, settings, facts)
@@ -121,7 +122,7 @@ def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[
             _count(current(Path(index)), facts)
             problems = damage(Path(index))
     except PinciteError as error:
-        is_there = not is_server(index) and (Path(index) / "CURRENT").exists()
+        is_there = not is_server(index) and exists(index)
         is_stale = isinstance(error, StaleIndex)
         return [error.message], hint if is_there and not is_stale else error.hint
     return problems, hint if problems else _lacking(index, settings)
@@ -140,7 +141,7 @@ def _lacking(index: str, settings: Settings) -> str:
     remedy = "ingest FILES" if is_server(index) else "doctor --repair"
     return (
         f"{counted(count, 'chunk has', 'chunks have')} no vector of {settings.embedding.model}, so "
-        f"that only words find them; compute them: pincite {remedy} --index {shown(index)}"
+        f"that only words find them; compute them: pincite {remedy} --index {redact_url(index)}"
     )
 
 

@@ -24,7 +24,7 @@ from pincite.cli.options import (
     told,
 )
 from pincite.core.errors import ConfigError
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 
 FolderArgument = Annotated[Path, typer.Argument(help="Folder of the plain files.")]
 
@@ -73,17 +73,18 @@ def load(
         settings = settings_from(config, sets)
         if exists(index, settings.store):
             raise ConfigError(
-                f"{shown(index)} has an index already", hint="import into a new one with --index"
+                f"{redact_url(index)} has an index already",
+                hint="import into a new one with --index",
             )
         count = _counted(import_index(folder, index))
         encoded = embed(index, settings, as_json=as_json)
     if as_json:
-        print_json({"documents": count, "folder": shown(index), "vectors": encoded})
+        print_json({"documents": count, "folder": redact_url(index), "vectors": encoded})
         return
     vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
     if settings.embedding.model == "none":
         vectors = ", no vectors: embedding.model is none"
-    words = f"{counted(count, 'document')} read into {shown(index)}{vectors}"
+    words = f"{counted(count, 'document')} read into {redact_url(index)}{vectors}"
     out.print(words, markup=False, soft_wrap=True)
 
 

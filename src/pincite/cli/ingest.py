@@ -27,7 +27,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
@@ -118,7 +118,12 @@ def _once(
     folders = [path for path in work.paths if path.is_dir()] if is_there else []
     left = update.left_over(index, settings.store, files, folders) if folders else None
     if as_json:
-        report = {"index": shown(index), "counts": counts, "seconds": seconds, "vectors": encoded}
+        report = {
+            "index": redact_url(index),
+            "counts": counts,
+            "seconds": seconds,
+            "vectors": encoded,
+        }
         report |= {"passed_over": len(work.others), "gone": list(left.gone) if left else []}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
     else:
@@ -132,7 +137,7 @@ def _once(
             )
             err.print(read, markup=False, soft_wrap=True)
         summary = (
-            f"{words}; {counted(chunks, 'chunk')} in {seconds:.1f} s{vectors} → {shown(index)}"
+            f"{words}; {counted(chunks, 'chunk')} in {seconds:.1f} s{vectors} → {redact_url(index)}"
         )
         out.print(summary, markup=False, soft_wrap=True)
         for line in _left_out(work.others, left):

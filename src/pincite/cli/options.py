@@ -16,7 +16,7 @@ from rich.text import Text
 from pincite.cli.terminal import SafeConsole, json_line
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, PinciteError, StoreError
-from pincite.core.locations import is_server, shown
+from pincite.core.locations import is_server, redact_url
 from pincite.core.settings import Settings, load_settings
 
 DEFAULT_INDEX = "pincite-index"
@@ -98,7 +98,7 @@ def folder_of(index: str, command: str) -> Path:
     if is_server(index):
         raise ConfigError(
             f"pincite {command} needs an index in a folder",
-            hint=f"make a copy of it: pincite copy {shown(index)} FOLDER",
+            hint=f"make a copy of it: pincite copy {redact_url(index)} FOLDER",
         )
     return Path(index)
 

@@ -18,7 +18,7 @@ from pincite.cli.options import (
     settings_from,
     told,
 )
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 
 
 def publish(
@@ -44,7 +44,7 @@ def publish(
         return
     words = f"run {done.run_id}: {done.books} books, {done.chunks:,} chunks, {done.edges:,} edges"
     out.print(
-        f"{words} {'written to' if done.is_new else 'was already in'} {shown(url)}",
+        f"{words} {'written to' if done.is_new else 'was already in'} {redact_url(url)}",
         markup=False,
         soft_wrap=True,
     )

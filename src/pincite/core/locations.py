@@ -26,10 +26,10 @@ def is_server(location: str | Path) -> bool:
     return isinstance(location, str) and "://" in location
 
 
-def shown(location: str | Path) -> str:
+def redact_url(location: str | Path) -> str:
     """Return a location as people may read it: no password, and no query that may hold one.
 
-    >>> shown("postgresql://ann:secret@db:5432/laws?password=secret#acts"), shown("laws")
+    >>> redact_url("postgresql://ann:secret@db:5432/laws?password=secret#acts"), redact_url("laws")
     ('postgresql://ann@db:5432/laws#acts', 'laws')
     """
     if not is_server(location):
@@ -70,7 +70,7 @@ def _without_password(found: re.Match[str]) -> str:
     # Only what may hold a password; other addresses are left as they are.
     if not scheme or not ("@" in rest or "password=" in rest):
         return found.group()
-    return before[: len(before) - len(scheme)] + shown(f"{scheme}{mark}{rest}")
+    return before[: len(before) - len(scheme)] + redact_url(f"{scheme}{mark}{rest}")
 
 
 def beside(location: str | Path, folder: str = "") -> Path:
@@ -83,7 +83,7 @@ def beside(location: str | Path, folder: str = "") -> Path:
     """
     if not is_server(location):
         return Path(location)
-    parts = urlsplit(shown(location))
+    parts = urlsplit(redact_url(location))
     host = parts.netloc.rpartition("@")[2]  # whoever reads it, it is the same index
     named = f"{host}{parts.path}#{parts.fragment}"
     digest = hashlib.sha256(f"{parts.scheme}://{named}".encode()).hexdigest()[:6]

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from pincite.embed.models import Encoder
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # Vectors of 384 numbers take 6 MB.
 REMEMBERED_TEXTS = 4096

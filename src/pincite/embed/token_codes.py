@@ -16,7 +16,7 @@ import numpy as np
 
 from pincite.core.errors import ModelError
 from pincite.embed.hashes import check_hash, listed_hashes
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 FILE = "token_codes.npz"
 

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from pincite.cluster import Cluster, fetched
-from pincite.core.errors import ClusterError, ConfigError
+from pincite.core.errors import ClusterError, ConfigError, StoreError
 from pincite.embed.cache import cache_folder
-from pincite.store.server.snapshot import ServerSnapshot
+from pincite.store.manifest import pointer_text
 from pincite.store.snapshot import Snapshot
 
-POINTER = "CURRENT"
 # A copy that nobody opened for so long is in nobody's way any more.
 KEPT_SECONDS = 24 * 3600.0
 
@@ -44,30 +43,26 @@ class SentIndex:
 
 def sent(cluster: Cluster, snapshot: Snapshot) -> SentIndex:
     """Put the files of a generation where nodes can fetch them."""
-    if isinstance(snapshot, ServerSnapshot):
+    names = snapshot.files()
+    if not names:
         raise ConfigError(
             "questions are spread over a cluster from an index in a folder only",
             hint="make a copy of it (pincite copy URL FOLDER), or leave cluster.address empty",
         )
     folder, manifest = snapshot.folder, snapshot.manifest
-    pointer = (folder / POINTER).read_text(encoding="ascii")
+    pointer = pointer_text(folder)
     if int(pointer.split()[0]) != manifest.generation:
         raise ClusterError(
             f"{folder} was written to meanwhile", hint="ask again when nobody writes to it"
         )
-    parts = [f"segments/{entry.name}" for entry in manifest.segments]
-    parts += [f"vectors/{entry.name}" for entry in manifest.vectors]
-    names = [f"generations/{manifest.generation:06d}.json"]
-    for part in parts:
-        names += [f"{part}/{file.name}" for file in sorted((folder / part).iterdir())]
     files = {name: cluster.put((folder / name).read_bytes()) for name in names}
     return SentIndex(str(folder.resolve()), pointer, files)
 
 
 def received(index: SentIndex) -> Path:
     """On a node: return a folder with that generation."""
-    with suppress(OSError):
-        if (Path(index.path) / POINTER).read_text(encoding="ascii") == index.pointer:
+    with suppress(StoreError):
+        if pointer_text(Path(index.path)) == index.pointer:
             return Path(index.path)
     home = cache_folder() / "node-indexes"
     folder = home / index.name
@@ -85,7 +80,6 @@ def _write(index: SentIndex, folder: Path) -> None:
         file = aside / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(fetched(reference))
-    (aside / POINTER).write_text(index.pointer, encoding="ascii")
     try:
         aside.rename(folder)
     except OSError:

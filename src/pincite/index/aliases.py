@@ -16,7 +16,6 @@ from typing import NamedTuple
 from pincite.core.types import Link
 from pincite.index.languages import QueryAnalyzer
 from pincite.model.locators import locator_key
-from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 MOST_WORDS = 5  # of a name
@@ -51,7 +50,7 @@ class Aliases:
         synonyms: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._snapshot = snapshot
-        self._rows = graph_rows(snapshot)
+        self._rows = snapshot.graph_rows()
         self._analyzer = analyzer
         self._synonyms = _both_ways(synonyms or {})
 

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from pincite.index.lexical import LexicalIndex, Term
-from pincite.index.postings import Array, Field
+from pincite.index.postings import Array
+from pincite.store.segment import Field
 
 Variant = Literal["lucene", "robertson", "atire", "plus"]
 PLUS_DELTA = 1.0  # (Lv and Zhai 2011)

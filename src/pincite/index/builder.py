@@ -34,9 +34,7 @@ from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
 from pincite.model.locators import keys_of
 from pincite.store.location import Location, open_writer
 from pincite.store.manifest import Manifest, SegmentEntry
-from pincite.store.segment import Segment
-from pincite.store.segment_files import Entry
-from pincite.store.vectors import Vectors
+from pincite.store.segment import Entry, Segment, Vectors
 
 # A segment's worth: bounds memory while building (terms take about 30 bytes each meanwhile).
 SEGMENT_TERMS = 4_000_000

@@ -20,7 +20,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.types import Filters
 from pincite.index.groups import group_mask
 from pincite.index.places import NO_PAGE, Places
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot
 
 REMEMBERED = 32

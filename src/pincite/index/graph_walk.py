@@ -10,7 +10,6 @@ from pincite.core.traversal import CONTAINS, Follow
 from pincite.index.languages import QueryAnalyzer
 from pincite.model.locators import locator_key
 from pincite.store.graph import Place
-from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 MOST_WORDS = 6  # of a name
@@ -30,7 +29,7 @@ class TraversalIndex:
 
     def __init__(self, snapshot: Snapshot, analyzer: QueryAnalyzer) -> None:
         self._snapshot = snapshot
-        self._rows = graph_rows(snapshot)
+        self._rows = snapshot.graph_rows()
         self._analyzer = analyzer
         self._headed: dict[str, list[str]] = defaultdict(list)  # term → ids of headed places
         self._weight: dict[str, float] = {}  # term → idf among headings

@@ -14,7 +14,7 @@ import numpy as np
 
 from pincite.core.errors import ConfigError
 from pincite.index.places import Places
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot
 
 By = Literal["folder", "document", "chapter"]

@@ -15,11 +15,9 @@ import numpy as np
 
 from pincite.core.errors import StoreError
 from pincite.core.languages import LANGUAGES
-from pincite.index.bucket_field import BucketField, fetch_buckets
 from pincite.index.languages import ROW_LANGUAGES
-from pincite.index.postings import Array, Field, pair_key, term_key
-from pincite.store.segment import Segment
-from pincite.store.server.segment import ServerSegment
+from pincite.index.postings import Array, pair_key, term_key
+from pincite.store.segment import Field, Segment
 from pincite.store.snapshot import Snapshot
 
 # Queries share most of their words: this many terms and pairs are looked up once.
@@ -40,8 +38,11 @@ class SegmentFields:
         # Rows of a damaged segment must not make anybody reserve memory without a bound.
         if self.lengths.min(initial=0) < 0 or self.lengths.sum() != len(self.stream):
             raise StoreError(f"segment {segment.entry.name} is damaged", hint="run: pincite doctor")
-        self.term = _field("term", segment)
-        self.pair = _field("pair", segment) if _has_field("pair", segment) else None
+        term = segment.field("term")
+        if term is None:
+            raise StoreError(f"segment {segment.entry.name} is damaged", hint="run: pincite doctor")
+        self.term = term
+        self.pair = segment.field("pair")
         self.pair_lengths = arrays.get("pair_lengths", np.zeros(len(self.ids), dtype=np.int32))
         self.dead_terms = self.term.dead(~self.live)
         self.dead_pairs: Mapping[int, int] = self.pair.dead(~self.live) if self.pair else {}
@@ -58,18 +59,6 @@ class SegmentFields:
                 rows = np.asarray(self._languages == LANGUAGES.index(language))
             self._rows_in[language] = rows
         return rows
-
-
-def _field(name: str, segment: Segment) -> Field:
-    if isinstance(segment, ServerSegment):
-        return BucketField(name, segment)
-    return Field(name, segment.arrays)
-
-
-def _has_field(name: str, segment: Segment) -> bool:
-    if isinstance(segment, ServerSegment):
-        return name in segment.fields
-    return f"{name}_keys" in segment.arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +126,14 @@ class LexicalIndex:
         return QueryTerms(distinct, tuple(terms), tuple(couples))
 
     def _fetch(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        """Read the postings of a whole query from a server, where the index is in one, at once."""
-        if not self.segments or not isinstance(self.segments[0].term, BucketField):
-            return
-        keys = [term_key(word) for word in words]
-        fetch_buckets((part.term, keys) for part in self.segments)
-        wanted = [self._pair_keys(left, right) for left, right in pairs]
-        columns = zip(*wanted, strict=True) if wanted else ()
-        fetch_buckets(
-            (part.pair, [key for key in of_part if key is not None])
-            for part, of_part in zip(self.segments, columns, strict=False)
+        """Say which postings a whole query needs: a server is asked for all of them at once."""
+        expect = self.snapshot.expect_keys
+        expect((part.term, (term_key(word) for word in words)) for part in self.segments)
+        expect(
+            (part.pair, [key])
+            for left, right in pairs
+            for part, key in zip(self.segments, self._pair_keys(left, right), strict=True)
+            if part.pair is not None and key is not None
         )
 
     def _find_term(self, word: str) -> Term:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # Segments with more windows get lists: many middling segments would otherwise add up.
 LISTED_FROM = 20_000

@@ -17,7 +17,7 @@ import numpy as np
 from pincite.core.errors import StaleIndex, StoreError
 from pincite.core.types import Facts, Loaded
 from pincite.index.postings import narrow
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.segment import Segment
 
 NUMBERS = ("start", "own_end", "end", "page", "searched")

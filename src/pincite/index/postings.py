@@ -139,36 +139,3 @@ def live_terms(parts: Iterable[tuple[Mapping[str, Array], Array]]) -> tuple[Arra
     keys, stream = np.unique(hashes, return_inverse=True)
     offsets = np.concatenate(([0], *lengths)).cumsum()
     return keys, stream.astype(np.uint32), offsets
-
-
-class Field:
-    """One field of one segment, opened for scoring."""
-
-    def __init__(self, name: str, arrays: Mapping[str, Array]) -> None:
-        self.keys = arrays[f"{name}_keys"]
-        self.offsets = arrays[f"{name}_offsets"]
-        self.rows = arrays[f"{name}_rows"]
-        self.counts = arrays[f"{name}_counts"]
-
-    def position(self, key: int) -> int:
-        """Return where a key stands, -1 if the field does not have it."""
-        at = int(np.searchsorted(self.keys, self.keys.dtype.type(key)))
-        return at if at < len(self.keys) and self.keys[at] == key else -1
-
-    def dead(self, rows: Array) -> Mapping[int, int]:
-        """Return for each position how many of its rows are dead ones."""
-        return dead_counts(self, rows)
-
-    def span(self, position: int) -> tuple[int, int]:
-        """Return where the postings of the key at this position start and end."""
-        return int(self.offsets[position]), int(self.offsets[position + 1])
-
-
-def dead_counts(field: Field, dead_rows: Array) -> dict[int, int]:
-    """Return for each position how many of its rows belong to dropped documents."""
-    if not dead_rows.any():
-        return {}
-    hits = dead_rows[field.rows]
-    position = np.repeat(np.arange(len(field.keys)), np.diff(field.offsets))[hits]
-    where, counts = np.unique(position, return_counts=True)
-    return dict(zip(where.tolist(), counts.tolist(), strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # The codes of windows behind each other, and where each window's begin, with the end at the end.
 Tokens = tuple[Array, Array]

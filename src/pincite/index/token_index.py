@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pincite.index.ragged import token_places
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +25,7 @@ class TokenIndex:
     """One model's token codes of a whole snapshot."""
 
     def __init__(self, snapshot: Snapshot, model: str) -> None:
-        of_segment: Mapping[str, Vectors] = {
-            each.entry.segment: each for each in snapshot.vectors if each.entry.model == model
-        }
-        self.segments = [of_segment.get(segment.entry.name) for segment in snapshot.segments]
+        self.segments = snapshot.vectors_of(model)
 
     @property
     def is_empty(self) -> bool:

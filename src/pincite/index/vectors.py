@@ -7,16 +7,16 @@ the question. The best of them are then compared in full precision.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from pincite.core.errors import ModelError
 from pincite.index.lists import EXACT_UP_TO, lists_of, looked_at, nearest_lists
 from pincite.index.ragged import Tokens, following, regrouped
-from pincite.store.array_files import Array
+from pincite.store.files import Array
+from pincite.store.segment import Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 # Rows turned into floats at a time: as many as stay in the processor's cache.
 BLOCK = 2048
@@ -88,10 +88,9 @@ class VectorIndex:
     """One model's vectors of a whole snapshot."""
 
     def __init__(self, snapshot: Snapshot, model: str) -> None:
-        of_segment: Mapping[str, Vectors] = {
-            each.entry.segment: each for each in snapshot.vectors if each.entry.model == model
-        }
-        self.segments = [of_segment.get(segment.entry.name) for segment in snapshot.segments]
+        self.snapshot = snapshot
+        self.model = model
+        self.segments = snapshot.vectors_of(model)
         self.sizes = [segment.entry.chunks for segment in snapshot.segments]
         self._list_rows: dict[int, Array] = {}
 
@@ -106,12 +105,15 @@ class VectorIndex:
             check_dimension(part, dimension, part.entry.model)
 
     def approximate(self, number: int, query: Array) -> Array:
-        """Return every row's best cosine in a segment, from the int8 codes."""
+        """Return every row's best cosine in a segment, from the int8 codes where there are any."""
         best = np.full(self.sizes[number], NO_VECTOR, dtype=np.float32)
         part = self.segments[number]
         if part is None or not len(part.rows):
             return best
-        scores = _scores(part, slice(None), query)
+        if part.codes is None:
+            best[:] = self.exact(number, np.arange(self.sizes[number]), query)
+            return best
+        scores = _scores(part.codes, part.scales, slice(None), query)
         if part.centres is not None:
             in_lists, scores = scores, np.empty_like(scores)
             scores[part.order] = in_lists
@@ -122,9 +124,12 @@ class VectorIndex:
     def nearest(self, query: Array, masks: Sequence[Array | None], wanted: int) -> dict[int, Pairs]:
         """Return for each segment that has lists the best rows of those worth a look, and scores.
 
-        Those of a filter that leaves few are all looked at. Segments that are not in the answer
-        are to be scanned as a whole.
+        A store that finds the nearest itself answers for all segments. Those rows of a filter that
+        leaves few are all looked at. Segments that are not in the answer are to be scanned.
         """
+        found = self.snapshot.nearest_rows(self.model, query, masks, wanted)
+        if found is not None:
+            return found
         listed = {n: part for n, part in enumerate(self.segments) if part and _has_lists(part)}
         if not listed or self.windows <= EXACT_UP_TO:
             return {}
@@ -133,22 +138,23 @@ class VectorIndex:
         left = sum(int(each.sum()) for each in sizes)
         if left <= looked_at(left):
             return {number: self._all_of(number, masks[number], query) for number in listed}
+        best: dict[int, Pairs] = {}
         nearness = [np.vecdot(p.centres, query) for p in listed.values() if p.centres is not None]
-        found = {}
         chosen = nearest_lists(nearness, sizes, looked_at(left))
         for (number, part), lists, places in zip(listed.items(), chosen, allowed, strict=True):
             windows = self._looked_at(number, part, lists, places, query)
-            found[number] = _best_rows(*windows, wanted)
-        return found
+            best[number] = _best_rows(*windows, wanted)
+        return best
 
     def _looked_at(
         self, number: int, part: Vectors, lists: Array, allowed: Array | None, query: Array
     ) -> Pairs:
         """Return the row of each window in some lists, and its score."""
+        assert part.codes is not None
         places = _places(part.starts[lists], part.starts[lists + 1])
         if allowed is not None:
             places = places[allowed[places]]
-        return self._rows_in_lists(number)[places], _scores(part, places, query)
+        return self._rows_in_lists(number)[places], _scores(part.codes, part.scales, places, query)
 
     def _all_of(self, number: int, mask: Array | None, query: Array) -> Pairs:
         """Return all rows that a filter leaves, compared in full precision."""
@@ -228,14 +234,14 @@ def _places(begins: Array, ends: Array) -> Array:
     return found
 
 
-def _scores(part: Vectors, places: Array | slice, query: Array) -> Array:
+def _scores(codes: Array, scales: Array, places: Array | slice, query: Array) -> Array:
     """Return the cosines of codes with a query, nearly right."""
-    scales = part.scales[places]
+    scales = scales[places]
     scores = np.empty(len(scales), dtype=np.float32)
     for at in range(0, len(scores), BLOCK):
         some = slice(at, at + BLOCK)
-        codes = part.codes[some] if isinstance(places, slice) else part.codes[places[some]]
+        block = codes[some] if isinstance(places, slice) else codes[places[some]]
         # Row by row: a product of matrices would wait for threads on a machine with other work.
-        np.vecdot(codes.astype(np.float32), query, out=scores[some])
+        np.vecdot(block.astype(np.float32), query, out=scores[some])
     scores *= scales
     return scores

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pincite.index.postings import Array
-from pincite.store.server.arrays import PagedArray
 
 
 def window_scores(
-    stream: Array | PagedArray,
+    stream: Array,
     offsets: Array,
     rows: Array,
     *,
@@ -38,15 +37,15 @@ def window_scores(
     # Each row starts a new block, so a term's block is its place divided by the block's size.
     half = max(1, width // 2)
     begins, ends = offsets[rows], offsets[rows + 1]
-    if isinstance(stream, PagedArray):
-        stream.fetch(begins, ends)
-    blocks = np.maximum(1, -(-(ends - begins) // half))
+    lengths = ends - begins
+    blocks = np.maximum(1, -(-lengths // half))
     first_block = np.cumsum(blocks) - blocks
     total = int(blocks.sum())
     spread = np.full(total * half, vocabulary, dtype=np.uint32)
-    places = (first_block * half).tolist()
-    for place, begin, end in zip(places, begins.tolist(), ends.tolist(), strict=True):
-        spread[place : place + end - begin] = stream[begin:end]
+    # All at once: a store that keeps the stream elsewhere is asked a single time.
+    steps = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places = np.repeat(first_block * half, lengths) + steps
+    spread[places] = stream[np.repeat(begins, lengths) + steps]
 
     matched = number.take(spread)
     hit = np.flatnonzero(matched >= 0)

@@ -18,7 +18,6 @@ from pincite.core.editions import in_force, parse_date
 from pincite.core.types import Chunk, Filters
 from pincite.model.locators import locator_key
 from pincite.store.graph import Place
-from pincite.store.location import graph_rows
 
 SCHEME = "pincite://document/"
 LISTED = 20  # in an error
@@ -32,7 +31,7 @@ class Reader:
     def __init__(self, index: Index, links: str = "") -> None:
         self.index = index
         self.links = links
-        self.rows = graph_rows(index.snapshot)
+        self.rows = index.snapshot.graph_rows()
 
     def filters(self, documents: Sequence[str], as_of: str) -> Filters:
         """Return the filters that a call names; ToolError if they leave no document."""

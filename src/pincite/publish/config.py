@@ -9,7 +9,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.profiles import profile_text, profile_values
 from pincite.core.traversal import AUTO_PROFILES
 from pincite.core.types import Chunk, Facts
-from pincite.store.mongodb.values import Record
+from pincite.store.mongodb.engine import Record
 
 # Kinds of things that are listed by their names.
 NAMED = ("condition", "spell", "feat", "item", "action")

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import StoreError
-from pincite.core.locations import shown
+from pincite.core.locations import redact_url
 from pincite.core.store_settings import StoreSettings
 from pincite.publish.config import Names
 from pincite.publish.records import Scope, SegmentVectors, records_of
-from pincite.store.location import graph_rows, open_snapshot
-from pincite.store.mongodb.client import Address, Client
-from pincite.store.mongodb.collections import (
+from pincite.store.location import open_snapshot
+from pincite.store.mongodb.engine import MongoAddress, MongoClient, MongoLease, Record
+from pincite.store.mongodb.runs import (
     CHUNKS,
     CONFIGS,
     EDGES,
@@ -30,8 +30,6 @@ from pincite.store.mongodb.collections import (
     send,
     whole_runs,
 )
-from pincite.store.mongodb.lease import Lease
-from pincite.store.mongodb.values import Record
 from pincite.store.snapshot import Snapshot
 
 KEPT_RUNS = 2
@@ -69,7 +67,7 @@ def publish(
         kept: so many whole runs of the ruleset stay, this one included.
     """
     settings = settings or StoreSettings()
-    client = Client(Address(url), settings)
+    client = MongoClient(MongoAddress(url), settings)
     try:
         with open_snapshot(location, settings) as snapshot, _publishing(client) as lease:
             run = Scope(ruleset, run_id or name_of(snapshot), datetime.now(UTC))
@@ -78,7 +76,7 @@ def publish(
             if run.run_id in runs:
                 return _told(run.run_id, runs[run.run_id], False, is_validated)
             forget(client, ruleset, runs)  # what a publisher that died left
-            records = _write(client, snapshot, run, lease, shown(location))
+            records = _write(client, snapshot, run, lease, redact_url(location))
             lease.check()
             send(client, RUNS, records)
             forget(client, ruleset, [run.run_id, *list(runs)[: max(0, kept - 1)]])
@@ -88,8 +86,8 @@ def publish(
 
 
 @contextmanager
-def _publishing(client: Client) -> Iterator[Lease]:
-    lease = Lease(client, client.collection(LEASE, journalled=True))
+def _publishing(client: MongoClient) -> Iterator[MongoLease]:
+    lease = MongoLease(client, client.collection(LEASE, journalled=True))
     lease.take()
     try:
         yield lease
@@ -105,13 +103,13 @@ def name_of(snapshot: Snapshot) -> str:
 
 
 def _write(
-    client: Client, snapshot: Snapshot, run: Scope, lease: Lease, origin: str
+    client: MongoClient, snapshot: Snapshot, run: Scope, lease: MongoLease, origin: str
 ) -> list[Record]:
     """Write all that belongs to a run and return the records that make it count."""
     models = sorted({each.entry.model for each in snapshot.vectors})
     if not models:
         raise StoreError("the index has no vectors", hint="give it some: pincite ingest")
-    graph, names = graph_rows(snapshot), Names()
+    graph, names = snapshot.graph_rows(), Names()
     counts: dict[str, Counter[str]] = {}
     for segment in snapshot.segments:
         vectors = SegmentVectors.of(snapshot, segment)
@@ -140,7 +138,7 @@ def _plain(count: Counter[str]) -> dict[str, int]:
     return {short: count[name] for short, name in names.items()}
 
 
-def _config_version(client: Client, run: Scope, config: Record) -> int:
+def _config_version(client: MongoClient, run: Scope, config: Record) -> int:
     """Return the version of a configuration: the newest if it says the same, or a new one."""
     with client.explained():
         known = list(client.collection(CONFIGS).find({"ruleset_id": run.ruleset_id}))

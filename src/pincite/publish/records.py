@@ -13,20 +13,19 @@ import numpy as np
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk, Facts, Loaded
 from pincite.retrieve.neighbours import Homes
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.graph import GraphRows
-from pincite.store.mongodb.collections import (
+from pincite.store.mongodb.engine import Record
+from pincite.store.mongodb.runs import (
     CHUNKS,
     CONTENT_KINDS,
     EDGES,
     EMBEDDINGS,
     NODES,
+    text_hash,
 )
-from pincite.store.mongodb.runs import text_hash
-from pincite.store.mongodb.values import Record
-from pincite.store.segment import Segment
+from pincite.store.segment import Segment, Vectors
 from pincite.store.snapshot import Snapshot
-from pincite.store.vectors import Vectors
 
 # Kinds of chunks that are parts of tables, whatever the profile calls what they say.
 _TABLES = ("table", "row")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pincite.core.errors import MALFORMED, ModelError
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 ROUNDS = 100
 

@@ -26,7 +26,7 @@ from pincite.embed.folder import GRAPHS, MOST_TOKENS, TOKENIZER
 from pincite.embed.hashes import check_hash, listed_hashes
 from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
 from pincite.rerank.calibration import Calibration
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 SHIPPED = "shipped"
 # Questions longer than this are cut: the passage needs the room.

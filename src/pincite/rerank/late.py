@@ -22,7 +22,7 @@ from pincite.index.token_index import TokenIndex, TokenWindows
 from pincite.rerank.tiers import LIFTS, PLACE, lift_of
 from pincite.retrieve.place import is_bare_name
 from pincite.retrieve.rows import Rows
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 
 @dataclass(frozen=True, slots=True)

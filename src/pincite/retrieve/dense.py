@@ -13,7 +13,7 @@ from pincite.index.corrections import corrected
 from pincite.index.vectors import NO_VECTOR, VectorIndex
 from pincite.retrieve.lexical import hits_of
 from pincite.retrieve.rows import Rows, top_rows
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # So many of the best by int8 are compared again in full precision. Fixed, so that top 10 is a
 # prefix of top 100; int8 misses by about 0.002, far less than the first hundred are apart.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 EPSILON = 1e-9
 RRF_K = 60

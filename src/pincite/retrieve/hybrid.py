@@ -14,7 +14,7 @@ from pincite.index.vectors import NO_VECTOR
 from pincite.retrieve.fusion import fused
 from pincite.retrieve.lexical import LexicalRun
 from pincite.retrieve.rows import Rows, RowScorer
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 
 @dataclass(frozen=True, slots=True)

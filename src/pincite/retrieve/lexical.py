@@ -18,7 +18,7 @@ from pincite.index.lexical import QueryTerms, SegmentFields
 from pincite.index.opened import OpenIndex
 from pincite.index.windows import window_scores
 from pincite.retrieve.rows import Rows, Run, top_rows
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # Work and memory grow with the terms of a query; questions have a few dozen.
 MAX_TERMS = 1000

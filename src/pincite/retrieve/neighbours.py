@@ -24,7 +24,6 @@ from typing import Literal
 from pincite.core.types import Link, Span
 from pincite.model.locators import locator_key, means_own
 from pincite.store.graph import GraphRows, Place
-from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 Direction = Literal["out", "in"]
@@ -62,7 +61,7 @@ class Neighbours:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self.rows = graph_rows(snapshot)
+        self.rows = snapshot.graph_rows()
         self._known: dict[str, tuple[Neighbour, ...]] = {}
 
     def of(self, ids: Sequence[str]) -> dict[str, tuple[Neighbour, ...]]:

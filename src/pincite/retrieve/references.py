@@ -14,7 +14,6 @@ from pincite.core.types import Chunk, Link, Span
 from pincite.model.locators import locator_key
 from pincite.retrieve.neighbours import MAX_USES, NOT_FOLLOWED, Homes
 from pincite.store.graph import GraphRows, Place
-from pincite.store.location import graph_rows
 from pincite.store.snapshot import Snapshot
 
 OUTSIDE = "refers_outside"
@@ -40,7 +39,7 @@ def references(snapshot: Snapshot, place: Chunk) -> list[Reference]:
 
     Of a link that appears several times the first one counts.
     """
-    rows = graph_rows(snapshot)
+    rows = snapshot.graph_rows()
     inside = {each.id for each in rows.inside([place.id]).get(place.id, [])}
     found: dict[tuple[str | None, str, str], Reference] = {}
     for each in (*_outgoing(rows, place, inside), *_incoming(rows, place, inside)):

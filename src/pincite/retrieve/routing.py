@@ -15,7 +15,7 @@ from pincite.core.types import Hit, Query, Ranking
 from pincite.index.groups import Groups
 from pincite.retrieve.entities import Scorer
 from pincite.retrieve.lexical import Lexical
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 # A group is judged by its best chunks: one may match by chance, many favour large groups.
 BEST_CHUNKS = 3

@@ -15,7 +15,7 @@ import numpy as np
 from pincite.core.stages import Retriever
 from pincite.core.types import Filters, Query
 from pincite.index.opened import OpenIndex
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 BLOCK_ROWS = 16
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
-from pincite.index.server_vectors import vector_index
+from pincite.index.vectors import VectorIndex
 from pincite.retrieve.dense import DenseRun
 from pincite.retrieve.rows import Rows
 from pincite.retrieve.spread import section_of
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 MOST = 5
 # Below this cosine two clauses share a subject, not what they say of it.
@@ -27,7 +27,7 @@ class Similar:
     def __init__(self, index: OpenIndex, model: str) -> None:
         self.snapshot = index.snapshot
         self.rows = Rows(index)
-        self.vectors = vector_index(index.snapshot, model)
+        self.vectors = VectorIndex(index.snapshot, model)
 
     def of(
         self, ids: Sequence[str], k: int = MOST, least: float = LEAST

@@ -16,11 +16,11 @@ from threading import Lock
 
 from pincite.api import Index
 from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavailable
-from pincite.core.locations import beside, shown
+from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.rerank.metrics import Metrics
-from pincite.store.location import Location, Watch
+from pincite.store.location import GenerationPoller, Location
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.
 VIEWS = 16
@@ -110,7 +110,7 @@ class Collection:
         self.reloads = 0
         self.problem = ""  # why the newest generation is not served, for the log and metrics
         self.is_reachable = True  # whether its store answered when it was last looked at
-        self._watch = Watch(location, settings.store)
+        self._watch = GenerationPoller(location, settings.store)
         self._looked = 0.0
         self._current: Generation | None = None
         self._stamp = ""
@@ -164,7 +164,7 @@ class Collection:
         except StoreUnavailable as error:
             raise _told_others(self.name, error) from error
         except PinciteError as error:
-            names = {str(self.folder), str(self.folder.absolute()), shown(self.location)}
+            names = {str(self.folder), str(self.folder.absolute()), redact_url(self.location)}
             for each in sorted(names, key=len, reverse=True):
                 error.message = error.message.replace(each, self.name)
                 error.hint = error.hint.replace(each, self.name)

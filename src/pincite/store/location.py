@@ -9,23 +9,19 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pincite.core.errors import ConfigError
-from pincite.core.locations import has_stray_password, is_server, shown
+from pincite.core.locations import has_stray_password, is_server, redact_url
 from pincite.core.store_settings import StoreSettings
-from pincite.store.graph import GraphRows
-from pincite.store.manifest import Manifest, current, pointer
-from pincite.store.server.contract import Engine, Named, Removable
-from pincite.store.server.graph import ServerGraphRows
-from pincite.store.server.keeping import stamp_of
+from pincite.store.manifest import Manifest, current, has_pointer, pointer_text
+from pincite.store.server.contract import StoreEngine
 from pincite.store.server.snapshot import ServerSnapshot
 from pincite.store.server.writer import ServerWriter
 from pincite.store.snapshot import Snapshot
-from pincite.store.writer import Writer
+from pincite.store.writer import IndexWriter
 
 Location = str | Path
 # Who opens an engine for a scheme: module and name. Loaded when such a URL is first used.
 ENGINES = {
-    "chroma": "pincite.store.chroma.driver:open_chroma",
-    "milvus": "pincite.store.milvus.driver:open_milvus",
+    "chroma": "pincite.store.chroma.engine:ChromaEngine",
     "mongodb": "pincite.store.mongodb.engine:MongoEngine",
     "mongodb+srv": "pincite.store.mongodb.engine:MongoEngine",
     "postgresql": "pincite.store.postgres.engine:PostgresEngine",
@@ -33,16 +29,21 @@ ENGINES = {
 }
 
 
-def open_engine(location: Location, settings: StoreSettings | None = None) -> Engine:
+def open_engine(location: Location, settings: StoreSettings | None = None) -> StoreEngine:
     """Return the engine behind a URL; ConfigError if nobody knows its scheme."""
     scheme = str(location).partition("://")[0].lower()
-    if scheme not in ENGINES:
+    if scheme == "milvus":
         raise ConfigError(
-            f"no store for {scheme}://", hint=f"known: {', '.join(sorted(ENGINES))}, or a folder"
+            "an index can no longer live in Milvus",
+            hint="use postgresql://, which searches vectors, too, or a folder: see docs/scale.md",
         )
+    if scheme not in ENGINES:
+        named = f"{scheme}://" if scheme.isalnum() else "this URL"  # who knows what is in it
+        known = ", ".join(sorted(ENGINES))
+        raise ConfigError(f"no store for {named}", hint=f"known: {known}, or a folder")
     _check_url(str(location))
     module, _, name = ENGINES[scheme].partition(":")
-    make: Callable[..., Engine] = getattr(import_module(module), name)
+    make: Callable[..., StoreEngine] = getattr(import_module(module), name)
     return make(str(location), settings)
 
 
@@ -56,7 +57,7 @@ def place_in(url: str, name: str) -> str:
     is_path = parts.scheme == "chroma"
     if parts.fragment or (is_path and parts.path.strip("/")):
         raise ConfigError(
-            f"{shown(url)} names an index, and a server is wanted",
+            f"{redact_url(url)} names an index, and a server is wanted",
             hint="leave out what is behind the host" if is_path else "leave out what is behind #",
         )
     return urlunsplit(parts._replace(**({"path": f"/{name}"} if is_path else {"fragment": name})))
@@ -92,13 +93,13 @@ def open_writer(
     rebuild: bool = False,
     settings: StoreSettings | None = None,
     begin: Callable[[], Manifest] | None = None,
-) -> Writer:
+) -> IndexWriter:
     """Return the one writer of an index, to be used in a ``with`` statement.
 
-    For a folder ``begin`` may say what to build on (see :class:`Writer`).
+    For a folder ``begin`` may say what to build on (see :class:`IndexWriter`).
     """
     if not is_server(location):
-        return Writer(Path(location), shape, rebuild=rebuild, begin=begin)
+        return IndexWriter(Path(location), shape, rebuild=rebuild, begin=begin)
     return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
 
 
@@ -113,7 +114,7 @@ def shape_of(location: Location, settings: StoreSettings | None = None) -> Mappi
 def exists(location: Location, settings: StoreSettings | None = None) -> bool:
     """Tell whether there is an index."""
     if not is_server(location):
-        return (Path(location) / "CURRENT").exists()
+        return has_pointer(Path(location))
     engine = open_engine(location, settings)
     try:
         return engine.head() is not None
@@ -125,7 +126,7 @@ def server_of(location: Location, settings: StoreSettings | None = None) -> str:
     """Return name and version of the server of a URL, or its scheme if it does not tell them."""
     engine = open_engine(location, settings)
     try:
-        return engine.server() if isinstance(engine, Named) else str(location).partition(":")[0]
+        return engine.server()
     finally:
         engine.close()
 
@@ -134,15 +135,12 @@ def remove_index(location: str, settings: StoreSettings | None = None) -> bool:
     """Remove an index from its server, if that can; False if it cannot."""
     engine = open_engine(location, settings)
     try:
-        if not isinstance(engine, Removable):
-            return False
-        engine.remove()
-        return True
+        return engine.remove()
     finally:
         engine.close()
 
 
-class Watch:
+class GenerationPoller:
     """Tells again and again, at little cost, whether an index is another one than before."""
 
     def __init__(self, location: Location, settings: StoreSettings | None = None) -> None:
@@ -152,20 +150,10 @@ class Watch:
     def stamp(self) -> str:
         """Return what only the current generation has; empty if there is no index yet."""
         if self._engine is not None:
-            return stamp_of(self._engine)
+            return self._engine.stamp()
         folder = Path(self._location)
-        if not (folder / "CURRENT").exists():
-            return ""
-        generation, sha256 = pointer(folder)
-        return f"{generation} {sha256}"
+        return pointer_text(folder) if has_pointer(folder) else ""
 
     def close(self) -> None:
         if self._engine is not None:
             self._engine.close()
-
-
-def graph_rows(snapshot: Snapshot) -> GraphRows:
-    """Return what reads the graph of a snapshot."""
-    if isinstance(snapshot, ServerSnapshot):
-        return ServerGraphRows(snapshot)
-    return GraphRows(snapshot)

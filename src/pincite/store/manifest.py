@@ -7,12 +7,16 @@
     write.lock                   held by the one writer
 
 A generation is complete before CURRENT names it, so a reader sees the old one or the new one.
+
+An index may come from a stranger, with checksums that fit. Whatever it names lies inside its own
+folder, and what is not of the right kind is damage like any other.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -20,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import MALFORMED, StaleIndex, StoreError
-from pincite.store.array_files import LISTING
-from pincite.store.files import delete, sha256_of, sync, write_durably
-from pincite.store.listing import checked_entry, listed_files
+from pincite.store.files import LISTING, delete, sha256_of, sync, write_durably
 
+POINTER = "CURRENT"
 FORMAT = 3
 # Format 2 has no checksum in its manifests and no layout at the end of its arrays; it is read as it
 # is, and what is written next has the present format.
@@ -104,7 +107,7 @@ def current(folder: Path) -> Manifest:
 def pointer(folder: Path) -> tuple[int, str]:
     """Return the generation that CURRENT names and the checksum of its manifest."""
     try:
-        words = (folder / "CURRENT").read_text(encoding="ascii").split()
+        words = (folder / POINTER).read_text(encoding="ascii").split()
     except FileNotFoundError as error:
         if generations(folder):
             message = f"no index in {folder}: CURRENT is missing, though generations are there"
@@ -117,6 +120,17 @@ def pointer(folder: Path) -> tuple[int, str]:
     if len(words) != 2 or not words[0].isdecimal() or len(words[1]) != DIGEST_SIZE:
         raise StoreError(f"{folder}/CURRENT is damaged", hint=_DOCTOR)
     return int(words[0]), words[1]
+
+
+def pointer_text(folder: Path) -> str:
+    """Return what only the current generation of a folder has."""
+    generation, sha256 = pointer(folder)
+    return f"{generation:06d} {sha256}"
+
+
+def has_pointer(folder: Path) -> bool:
+    """Tell whether a folder has an index."""
+    return (folder / POINTER).exists()
 
 
 def read_manifest(file: Path) -> Manifest:
@@ -163,7 +177,7 @@ def switch(folder: Path, manifest: Manifest) -> None:
 def point_to(folder: Path, generation: int) -> None:
     """Make a generation whose manifest is there the current one, durably."""
     sha256 = sha256_of(manifest_file(folder, generation))
-    write_durably(folder / "CURRENT", f"{generation:06d} {sha256}\n".encode())
+    write_durably(folder / POINTER, f"{generation:06d} {sha256}\n".encode())
 
 
 def generations(folder: Path) -> list[int]:
@@ -217,13 +231,13 @@ def sweep(folder: Path) -> None:
         for path in (folder / part).glob("*"):
             if str(path) not in kept:
                 delete(path)
-    for leftover in folder.glob("CURRENT.tmp-*"):
+    for leftover in folder.glob(f"{POINTER}.tmp-*"):
         delete(leftover)
 
 
 def create_folders(folder: Path) -> None:
     """Make the folders of an index, durably: also the names of those above it that are new."""
-    is_new = not (folder / "CURRENT").exists()
+    is_new = not has_pointer(folder)
     for part in (folder, folder / "generations", folder / SEGMENTS, folder / VECTORS):
         part.mkdir(parents=True, exist_ok=True)
     sync(folder)
@@ -295,3 +309,41 @@ def manifest_file(folder: Path, generation: int) -> Path:
 
 _DOCTOR = "run: pincite doctor"
 _REPAIR = "run: pincite doctor --repair"
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+
+
+def is_name(value: Any) -> bool:
+    """Tell whether this names a file or folder right here.
+
+    >>> is_name("000007-0"), is_name("../secret"), is_name("/etc"), is_name(".hidden"), is_name(5)
+    (True, False, False, False, False)
+    """
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def checked_entry(values: Any) -> dict[str, Any]:
+    """Return what a manifest says of a segment or its vectors; ValueError if it cannot be so."""
+    kinds = {"documents": int, "chunks": int, "windows": int, "dropped": list}
+    for key, value in values.items():
+        if type(value) is not kinds.get(key, str):
+            raise ValueError(f"{key} is {value!r:.40}")
+    if not is_name(values["name"]) or not is_name(values.get("segment", "x")):
+        raise ValueError(f"{values['name']!r:.40} is no name")
+    if not all(isinstance(each, str) for each in values.get("dropped", ())):
+        raise ValueError("dropped are no names")
+    return dict(values)
+
+
+def listed_files(listing: Path) -> dict[str, tuple[int, str]]:
+    """Return the files that a listing names, each with its size and its checksum."""
+    try:
+        files = json.loads(listing.read_bytes())["files"]
+        if not all(is_name(name) for name in files):
+            raise ValueError("names")
+        return {name: (int(f["bytes"]), str(f["sha256"])) for name, f in files.items()}
+    except MALFORMED as error:
+        raise StoreError(
+            f"{listing} is no listing of files: {error!r:.80}", hint="run: pincite doctor"
+        ) from error

@@ -11,17 +11,23 @@ from typing import Any
 from pincite.core.editions import Edition, effective_from, parse_date, work_of
 from pincite.core.errors import StoreError
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
-from pincite.store.files import explained
-from pincite.store.manifest import Manifest, current, pointer
-from pincite.store.segment import Segment, to_chunk
-from pincite.store.texts import TextCache
-from pincite.store.vectors import Vectors
+from pincite.store.files import Array, explained
+from pincite.store.graph import GraphRows
+from pincite.store.manifest import (
+    POINTER,
+    Manifest,
+    current,
+    home_of,
+    manifest_file,
+    pointer,
+)
+from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk
+
+KEPT_CHARS = 16_000_000  # of the texts of recently used documents
+
 
 # A writer may sweep a generation between our reading CURRENT and opening its files.
 OPEN_ATTEMPTS = 5
-# SQLite takes a bounded number of values in one statement.
-SQL_VALUES = 500
-MAX_VALUES = 10_000  # in one statement; SQLite's limit is 32,766 where nobody raised it
 
 _OWNED = "chunks c JOIN documents d ON d.number = c.document"
 _KEYED = f"SELECT DISTINCT k.key, d.id FROM {_OWNED} JOIN keys k ON k.ordinal = c.ordinal"
@@ -43,7 +49,7 @@ class Snapshot:
         except StoreError:
             self.close()
             raise
-        self._texts = TextCache()
+        self._texts: RecentCache[str, str] = RecentCache(KEPT_CHARS, len)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -116,11 +122,7 @@ class Snapshot:
         return self._load(where, (doc_id, end, start))
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
-        found: dict[str, Chunk] = {}
-        for at in range(0, len(ids), MAX_VALUES):
-            some = ids[at : at + MAX_VALUES]
-            marks = ", ".join("?" * len(some))
-            found.update((chunk.id, chunk) for chunk in self._load(f"WHERE id IN ({marks})", some))
+        found = {chunk.id: chunk for chunk in self._load("WHERE id IN ({})", ids)}
         missing = [chunk_id for chunk_id in ids if chunk_id not in found]
         if missing:
             raise StoreError(f"no chunk {missing[0]!r} in the index", hint="run: pincite doctor")
@@ -129,10 +131,9 @@ class Snapshot:
     def places(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """Return document and locator of chunks, without reading their texts."""
         found: dict[str, tuple[str, str]] = {}
-        marks = ", ".join("?" * len(ids))
+        sql = f"SELECT c.id, d.id, c.locator FROM {_OWNED} WHERE c.id IN ({{}})"
         for segment in self.segments:
-            sql = f"SELECT c.id, d.id, c.locator FROM {_OWNED} WHERE c.id IN ({marks})"
-            for chunk_id, doc_id, locator in segment.select(sql, ids):
+            for chunk_id, doc_id, locator in segment.select_in(sql, ids):
                 if doc_id not in segment.dropped:
                     found[chunk_id] = (doc_id, locator)
         return [found[chunk_id] for chunk_id in ids]
@@ -143,15 +144,16 @@ class Snapshot:
             "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal", (chunk_id,)
         )
 
+    def expect_keys(self, wanted: Iterable[tuple[Field, Iterable[int]]]) -> None:
+        """Say which keys of fields will be asked for; a server reads them at once."""
+
     def expect_below(self, ids: Sequence[str]) -> None:
         """Say that all that is below these chunks will be asked for; a server reads it at once."""
 
     def found_by(self, keys: Iterable[str]) -> list[Chunk]:
         """Return the chunks with one of these normalised locators or titles, in document order."""
-        wanted = sorted(set(keys))
-        marks = ", ".join("?" * len(wanted))
-        where = f"WHERE ordinal IN (SELECT ordinal FROM keys WHERE key IN ({marks}))"
-        found = self._load(f"{where} ORDER BY ordinal", wanted)
+        where = "WHERE ordinal IN (SELECT ordinal FROM keys WHERE key IN ({})) ORDER BY ordinal"
+        found = self._load(where, sorted(set(keys)))
         return sorted(found, key=lambda chunk: chunk.span.doc_id)
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
@@ -163,13 +165,9 @@ class Snapshot:
         found: dict[str, set[str]] = defaultdict(set)
         wanted = sorted(set(keys))
         for segment in self.segments:
-            for start in range(0, len(wanted), SQL_VALUES):
-                part = wanted[start : start + SQL_VALUES]
-                marks = ", ".join("?" * len(part))
-                sql = f"{_KEYED} WHERE k.key IN ({marks})"
-                for key, doc_id in segment.select(sql, part):
-                    if doc_id not in segment.dropped:
-                        found[key].add(doc_id)
+            for key, doc_id in segment.select_in(f"{_KEYED} WHERE k.key IN ({{}})", wanted):
+                if doc_id not in segment.dropped:
+                    found[key].add(doc_id)
         return dict(found)
 
     def work(self, doc_id: str) -> str:
@@ -203,6 +201,31 @@ class Snapshot:
             known |= segment.facts(ids)
         return known
 
+    def vectors_of(self, model: str) -> list[Vectors | None]:
+        """Return a model's vectors of each segment; None where a segment has none."""
+        known = {each.entry.segment: each for each in self.vectors if each.entry.model == model}
+        return [known.get(segment.entry.name) for segment in self.segments]
+
+    def files(self) -> list[str]:
+        """Return the files of this generation as its folder calls them; a server has none."""
+        homes = [home_of(self.folder, entry) for entry in self.manifest.entries]
+        files = [manifest_file(self.folder, self.manifest.generation), self.folder / POINTER]
+        files += [file for home in homes for file in sorted(home.iterdir())]
+        return [str(file.relative_to(self.folder)) for file in files]
+
+    def graph_rows(self) -> GraphRows:
+        """Return what reads the graph."""
+        return GraphRows(self.segments)
+
+    def nearest_rows(
+        self, model: str, query: Array, masks: Sequence[Array | None], wanted: int
+    ) -> dict[int, tuple[Array, Array]] | None:
+        """Return for every segment the best rows that the store finds itself, and their scores.
+
+        None, as here, where all vectors are to be compared by the reader.
+        """
+        return None
+
     def _load(self, where: str, values: Sequence[Any]) -> list[Chunk]:
         return [
             to_chunk(row, self._text(segment, row[1]))
@@ -219,14 +242,14 @@ class Snapshot:
 
     def _text(self, segment: Segment, doc_id: str) -> str:
         """Return a document's text, the recently used ones from memory."""
-        known = self._texts.get(doc_id)
-        if known is not None:
-            return known
-        document = segment.document(doc_id)
-        if document is None:
-            raise StoreError(f"no document {doc_id!r} in the index", hint="run: pincite doctor")
-        self._texts.put(doc_id, document.text)
-        return document.text
+        known = self._texts.get([doc_id])
+        if doc_id not in known:
+            document = segment.document(doc_id)
+            if document is None:
+                raise StoreError(f"no document {doc_id!r} in the index", hint="run: pincite doctor")
+            known = {doc_id: document.text}
+            self._texts.put(known)
+        return known[doc_id]
 
 
 def _edition(doc_id: str, title: str, meta: Mapping[str, str]) -> Edition:

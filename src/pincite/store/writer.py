@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import StaleIndex, StoreError
-from pincite.store.array_files import Array, write_folder
-from pincite.store.files import explained, write_lock
+from pincite.store.files import Array, explained, write_folder, write_lock
 from pincite.store.manifest import (
     VECTORS,
     Manifest,
@@ -19,17 +18,18 @@ from pincite.store.manifest import (
     current,
     damage,
     generations,
+    has_pointer,
     last_number,
     point_to,
     sweep,
     switch,
     unnamed,
 )
-from pincite.store.segment_files import Entry, write_segment
+from pincite.store.segment import Entry, write_segment
 from pincite.store.snapshot import Snapshot
 
 
-class Writer:
+class IndexWriter:
     """Holds the write lock of an index folder from ``with`` to the end.
 
     Nothing is visible before :meth:`commit`; leaving without it changes nothing.
@@ -51,24 +51,30 @@ class Writer:
         self._begin = begin
         self._open = ExitStack()
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> IndexWriter:
         with explained("write to", self.folder):
             create_folders(self.folder)
         self._open.enter_context(write_lock(self.folder))
         try:
-            self.manifest = self._start()
-            self.base = Snapshot(self.folder, self.manifest)
+            self._build_on(self._start())
         except BaseException:
             self._open.close()
             raise
-        self._entries = list(self.manifest.segments)
-        self._vectors = list(self.manifest.vectors)
-        self._written = 0
         return self
 
     def __exit__(self, *_: object) -> None:
         self.base.close()
         self._open.close()
+
+    def _build_on(self, manifest: Manifest) -> None:
+        self.base = self._snapshot(manifest)
+        self.manifest = manifest
+        self._entries = list(manifest.segments)
+        self._vectors = list(manifest.vectors)
+        self._written = 0
+
+    def _snapshot(self, manifest: Manifest) -> Snapshot:
+        return Snapshot(self.folder, manifest)
 
     def _start(self) -> Manifest:
         """Return the generation to build on: the current one, or an empty one."""
@@ -80,7 +86,7 @@ class Writer:
                     sweep(self.folder)
                 is_damaged = bool(generations(self.folder) and damage(self.folder))
                 return Manifest(last_number(self.folder, forget=is_damaged), self.shape)
-            if not (self.folder / "CURRENT").exists():
+            if not has_pointer(self.folder):
                 found = unnamed(self.folder)
                 if found is None:
                     return Manifest(0, self.shape)
@@ -109,23 +115,28 @@ class Writer:
 
     def add(self, entries: Iterable[Entry], arrays: Mapping[str, Array]) -> SegmentEntry:
         """Write a segment; it becomes visible with the next commit."""
-        name = self._new_name()
-        with explained("write to", self.folder):
-            added = write_segment(self.folder, name, entries, arrays)
+        added = self._write_segment(self._new_name(), entries, arrays)
         self._entries.append(added)
         return added
+
+    def _write_segment(
+        self, name: str, entries: Iterable[Entry], arrays: Mapping[str, Array]
+    ) -> SegmentEntry:
+        with explained("write to", self.folder):
+            return write_segment(self.folder, name, entries, arrays)
 
     def add_vectors(self, segment: str, model: str, arrays: Mapping[str, Array]) -> None:
         """Write a model's vectors of a segment, in the place of those it has."""
         name, rows = self._new_name(), arrays["rows"]
-        with explained("write to", self.folder):
-            sha256 = write_folder(self.folder / VECTORS / name, arrays)
+        sha256 = self._write_vectors(name, model, arrays)
         chunks = int((rows[1:] != rows[:-1]).sum()) + bool(len(rows))
-        self._put_entry(VectorEntry(name, sha256, segment, model, len(rows), chunks))
+        others = [e for e in self._vectors if (e.segment, e.model) != (segment, model)]
+        self._vectors = [*others, VectorEntry(name, sha256, segment, model, len(rows), chunks)]
 
-    def _put_entry(self, new: VectorEntry) -> None:
-        others = [e for e in self._vectors if (e.segment, e.model) != (new.segment, new.model)]
-        self._vectors = [*others, new]
+    def _write_vectors(self, name: str, model: str, arrays: Mapping[str, Array]) -> str:
+        """Write vectors and return the checksum of their listing."""
+        with explained("write to", self.folder):
+            return write_folder(self.folder / VECTORS / name, arrays)
 
     def _new_name(self) -> str:
         self._written += 1
@@ -155,15 +166,15 @@ class Writer:
         """Make all staged changes the current generation, durably, at once."""
         number = self.manifest.generation + 1
         manifest = Manifest(number, self.shape, self.segments, self.vectors)
+        self._switch(manifest)
+        self._begin = None
+        self._build_on(manifest)
+        return manifest
+
+    def _switch(self, manifest: Manifest) -> None:
         with explained("write to", self.folder):
             switch(self.folder, manifest)
-        self.manifest = manifest
-        self._begin = None
-        self._vectors = list(manifest.vectors)
-        self._written = 0
         self.base.close()
-        self.base = Snapshot(self.folder, manifest)
-        return manifest
 
 
 def check_shape(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

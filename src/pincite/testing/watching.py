@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pincite.core.locations import is_server
-from pincite.store.location import Location, Watch, exists, remove_index
+from pincite.store.location import GenerationPoller, Location, exists, remove_index
 from pincite.testing.documents import build, rules
 
 
@@ -16,7 +16,7 @@ class WatchContract:
 
     def test_whoever_watches_learns_of_a_new_generation(self) -> None:
         location = self.fresh()
-        watches = [Watch(location), Watch(location)]
+        watches = [GenerationPoller(location), GenerationPoller(location)]
         seen = [{each.stamp() for each in watches}]
         for number in (1, 2):
             build(location, {"a.md": rules(number)})

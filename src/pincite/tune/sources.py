@@ -17,7 +17,8 @@ from pincite.embed.models import spec_of
 from pincite.evaluate.judgements.questions import Question
 from pincite.index.opened import OpenIndex
 from pincite.index.token_index import TokenIndex
-from pincite.store.manifest import current
+from pincite.store.location import exists
+from pincite.store.manifest import current, pointer_text
 from pincite.tune.ground import Ground
 from pincite.tune.space import EXAMPLES, FILES, TOKENS, VECTORS, Axis
 from pincite.tune.state import RememberedPairs
@@ -25,7 +26,6 @@ from pincite.update import find_files, ingest_files
 from pincite.vectorise import embed_index
 
 Tell = Callable[[str], None]
-POINTER = "CURRENT"
 
 
 class Sources:
@@ -35,7 +35,7 @@ class Sources:
         self.folder = folder
         self.tell = tell
         self.settings = settings
-        indexes = [path for path in paths if (path / POINTER).is_file()]
+        indexes = [path for path in paths if exists(path)]
         if indexes and len(paths) > 1:
             raise ConfigError(
                 f"{indexes[0]} is an index, and there are other sources beside it",
@@ -65,7 +65,7 @@ class Sources:
     def identity(self) -> str:
         """Return what changes when the documents do: the current generation with its hash."""
         folder = self.index or self._made(self.settings)
-        return (folder / POINTER).read_text(encoding="utf-8").strip()
+        return pointer_text(folder)
 
     def ground(
         self, settings: Settings, questions: Sequence[Question], scorer: RememberedPairs | None

@@ -17,9 +17,9 @@ from pincite.index.lists import lists_of, looked_at, nearest_lists
 from pincite.index.vectors import VectorIndex, packed
 from pincite.retrieve.dense import DenseRun
 from pincite.retrieve.rows import Rows
-from pincite.store.array_files import Array, write_folder
+from pincite.store.files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
-from pincite.store.vectors import Vectors
+from pincite.store.segment import Vectors
 
 ROWS, DIMENSION = 60_000, 48
 
@@ -53,7 +53,11 @@ class Small:
             ids = np.char.mod(f"{number}%014d", np.arange(count)).astype("S16")
             segments.append(SimpleNamespace(ids=ids))
         index: Any = SimpleNamespace(lexical=SimpleNamespace(segments=segments))
-        snapshot: Any = SimpleNamespace(vectors=self.vectors, segments=entries)
+        snapshot: Any = SimpleNamespace(
+            segments=entries,
+            vectors_of=lambda model: self.vectors,
+            nearest_rows=lambda *_: None,
+        )
         self.rows = Rows(index)
         self.index = VectorIndex(snapshot, "m")
 

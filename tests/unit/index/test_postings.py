@@ -11,13 +11,13 @@ import pytest
 
 from pincite.index.postings import (
     MAX_COUNT,
-    Field,
     build_postings,
     live_terms,
     pair_key,
     term_key,
 )
 from pincite.index.postings import _field as field_of
+from pincite.store.segment import Field
 
 WORDS = [f"word{i}" for i in range(30)]
 SKIPPED = {"word0", "word3"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +21,11 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 def index_of(arrays: dict[str, np.ndarray], size: int) -> VectorIndex:
     """Return an index of one segment without files."""
     part = SimpleNamespace(
-        **{"centres": None, "tokens": None, **arrays}, entry=SimpleNamespace(segment="s", model="m")
+        **{"centres": None, "tokens": None, **arrays}, entry=SimpleNamespace(model="m")
     )
     segment = SimpleNamespace(entry=SimpleNamespace(name="s", chunks=size))
-    return VectorIndex(SimpleNamespace(vectors=[part], segments=[segment]), "m")  # type: ignore[arg-type]
+    snapshot: Any = SimpleNamespace(vectors_of=lambda model: [part], segments=[segment])
+    return VectorIndex(snapshot, "m")
 
 
 @given(st.integers(0, 10_000), st.integers(1, 40))

@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.errors import StoreError
-from pincite.index.postings import Field, build_postings
-from pincite.store.server.arrays import PAGE_ITEMS, blobs_of
-from pincite.store.server.buckets import bits_for, bucket_of, packed_buckets, unpacked_bucket
+from pincite.index.postings import build_postings
+from pincite.store.segment import Field
+from pincite.store.server.arrays import (
+    PAGE_ITEMS,
+    bits_for,
+    blobs_of,
+    bucket_of,
+    packed_buckets,
+    unpacked_bucket,
+)
 
 ROWS = st.lists(st.lists(st.integers(0, 300), max_size=30), min_size=1, max_size=40)
 

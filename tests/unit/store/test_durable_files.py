@@ -16,10 +16,9 @@ from pincite.core.errors import ModelError, StoreError
 from pincite.core.settings import Settings
 from pincite.learn.model import Linear, Model, load_model, save_model
 from pincite.store import manifest as manifest_module
-from pincite.store.array_files import write_folder
-from pincite.store.files import explained, write_durably, write_lock
+from pincite.store.files import explained, write_durably, write_folder, write_lock
 from pincite.store.manifest import current
-from pincite.store.writer import Writer
+from pincite.store.writer import IndexWriter
 
 SHAPE = Settings().shape()
 
@@ -32,7 +31,7 @@ def failing(number: int) -> Callable[..., Any]:
 
 
 def commit(folder: Path) -> None:
-    with Writer(folder, SHAPE) as writer:
+    with IndexWriter(folder, SHAPE) as writer:
         writer.add([], {"x": np.arange(3)})
         writer.commit()
 
@@ -135,7 +134,7 @@ def test_a_generation_that_was_never_current_is_not_kept_by_a_rebuild(tmp_path: 
         commit(tmp_path)
     left = tmp_path / "generations" / "000004.json"  # of a writer that was killed
     left.write_bytes((tmp_path / "generations" / "000003.json").read_bytes())
-    with Writer(tmp_path, SHAPE, rebuild=True) as writer:
+    with IndexWriter(tmp_path, SHAPE, rebuild=True) as writer:
         writer.add([], {})
         writer.commit()
     kept = sorted(file.name for file in (tmp_path / "generations").iterdir())

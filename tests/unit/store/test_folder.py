@@ -20,9 +20,9 @@ from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
 from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry
 from pincite.store.snapshot import Snapshot
-from pincite.store.writer import Writer
+from pincite.store.writer import IndexWriter
 
 SHAPE = Settings().shape()
 
@@ -35,7 +35,7 @@ def entry(doc_id: str, text: str = "some words", locator: str = "1.1") -> Entry:
 
 def commit(folder: Path, *entries: Entry, drop: str = "") -> None:
     """Add a segment (without arrays) and commit."""
-    with Writer(folder, SHAPE) as writer:
+    with IndexWriter(folder, SHAPE) as writer:
         if drop:
             writer.drop(drop)
         if entries:
@@ -93,7 +93,7 @@ def test_places_are_found_in_document_order_over_all_segments(tmp_path: Path) ->
 def test_leaving_without_commit_changes_nothing(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
     before = current(tmp_path)
-    with Writer(tmp_path, SHAPE) as writer:
+    with IndexWriter(tmp_path, SHAPE) as writer:
         writer.drop("a")
         writer.add([entry("b")], {})
     assert current(tmp_path) == before
@@ -121,7 +121,7 @@ def test_stray_files_are_no_obstacle(tmp_path: Path, stray: str) -> None:
 def test_old_generations_and_their_segments_are_swept(tmp_path: Path) -> None:
     for doc_id in "abcdef":
         commit(tmp_path, entry(doc_id))
-    with Writer(tmp_path, SHAPE) as writer:
+    with IndexWriter(tmp_path, SHAPE) as writer:
         writer.replace([each.name for each in writer.segments], writer.add([entry("z")], {}))
         writer.commit()
     assert len(list((tmp_path / "generations").iterdir())) == KEPT_GENERATIONS
@@ -159,7 +159,7 @@ def test_a_reader_keeps_its_generation(tmp_path: Path) -> None:
     commit(tmp_path, entry("a", "old"))
     with Snapshot.open(tmp_path) as snapshot:
         for number in range(KEPT_GENERATIONS + 2):
-            with Writer(tmp_path, SHAPE) as writer:
+            with IndexWriter(tmp_path, SHAPE) as writer:
                 new = writer.add([entry("a", f"new {number}")], {"x": np.arange(3)})
                 writer.replace([each.name for each in writer.manifest.segments], new)
                 writer.commit()
@@ -182,7 +182,7 @@ def test_a_generation_that_is_swept_while_it_is_opened(
         monkeypatch.setattr(*place, read)
         result = read(*arguments, **named) if place[1] == "current" else None
         for number in range(KEPT_GENERATIONS + 1):
-            with Writer(tmp_path, SHAPE) as writer:
+            with IndexWriter(tmp_path, SHAPE) as writer:
                 new = writer.add([entry("a", f"new {number}")], {})
                 writer.replace([each.name for each in writer.manifest.segments], new)
                 writer.commit()
@@ -213,7 +213,7 @@ def test_get_takes_any_number_of_ids(tmp_path: Path) -> None:
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with write_lock(tmp_path):
         with pytest.raises(IndexBusy, match=f"pid {os.getpid()}"):
-            Writer(tmp_path, SHAPE).__enter__()
+            IndexWriter(tmp_path, SHAPE).__enter__()
         with pytest.raises(IndexBusy), write_lock(tmp_path):
             pass
     commit(tmp_path, entry("a"))
@@ -241,11 +241,11 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
     other = Settings(tokens=TokenSettings(bigrams=False)).shape()
     with pytest.raises(StaleIndex, match=r"tokens\.bigrams was True, now False"):
-        Writer(tmp_path, other).__enter__()
+        IndexWriter(tmp_path, other).__enter__()
     newer = {**SHAPE, "tokens": {**SHAPE["tokens"], "accents": True}}
     with pytest.raises(StaleIndex, match=r"tokens\.accents was None, now True"):
-        Writer(tmp_path, newer).__enter__()
-    with Writer(tmp_path, other, rebuild=True) as writer:
+        IndexWriter(tmp_path, newer).__enter__()
+    with IndexWriter(tmp_path, other, rebuild=True) as writer:
         writer.add([entry("b")], {})
         writer.commit()
     assert current(tmp_path).shape == other
@@ -256,13 +256,13 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
 def test_how_large_a_file_may_be_does_not_shape_the_index(tmp_path: Path) -> None:
     """The hint for a large file says to raise the limit: that must not ask for a rebuild."""
     commit(tmp_path, entry("a"))
-    with Writer(tmp_path, Settings(limits=LimitSettings(max_file_mb=200)).shape()) as writer:
+    with IndexWriter(tmp_path, Settings(limits=LimitSettings(max_file_mb=200)).shape()) as writer:
         assert writer.base.documents() == ["a"]
 
 
 @pytest.mark.parametrize("name", ["segment.json", "chunks.sqlite", "arrays.bin"])
 def test_damage_is_found_by_size_or_checksum(tmp_path: Path, name: str) -> None:
-    with Writer(tmp_path, SHAPE) as writer:
+    with IndexWriter(tmp_path, SHAPE) as writer:
         added = writer.add([entry("a")], {"numbers": np.arange(1000)})
         writer.commit()
     file = tmp_path / "segments" / added.name / name
@@ -293,7 +293,7 @@ def test_an_older_format_is_refused_until_it_is_rebuilt(
     with pytest.raises(StaleIndex, match="has format") as refused:
         Snapshot.open(tmp_path)
     assert "--rebuild" in refused.value.hint
-    with Writer(tmp_path, SHAPE, rebuild=True) as writer:
+    with IndexWriter(tmp_path, SHAPE, rebuild=True) as writer:
         writer.add([entry("b")], {})
         writer.commit()
     with Snapshot.open(tmp_path) as snapshot:
@@ -304,7 +304,7 @@ def test_numbered_rows_come_back_under_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when so many words are repeated that the writer forgets some of them."""
-    monkeypatch.setattr("pincite.store.segment_files.REMEMBERED_WORDS", 2)
+    monkeypatch.setattr("pincite.store.segment.REMEMBERED_WORDS", 2)
 
     def family(doc_id: str) -> Entry:
         chunks = [

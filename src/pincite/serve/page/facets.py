@@ -10,7 +10,6 @@ from pincite.api import Index
 from pincite.core.editions import in_force, parse_date
 from pincite.core.types import Filters, Query
 from pincite.serve.page.look import Look
-from pincite.store.location import graph_rows
 
 # So many candidates are counted; more would only make numbers larger.
 POOL = 200
@@ -80,7 +79,7 @@ def _described(index: Index, ids: Sequence[str]) -> list[tuple[set[str], set[str
     """Return kinds and tags of each chunk and of what it holds, as filters understand them."""
     if not ids:
         return []
-    inside = graph_rows(index.snapshot).inside(ids)
+    inside = index.snapshot.graph_rows().inside(ids)
     owners = {p.id: p.parent if p.kind == "piece" else p.id for ps in inside.values() for p in ps}
     facts = index.snapshot.facts(sorted({owner for owner in owners.values() if owner}))
     found = []

@@ -9,7 +9,6 @@ from pincite.api import Index
 from pincite.core.types import Chunk, Link
 from pincite.serve.page.text import Block, Words
 from pincite.store.graph import Place
-from pincite.store.location import graph_rows
 
 # So many characters are shown at once, and of a single table.
 STRETCH_CHARS = 20_000
@@ -125,7 +124,7 @@ def _references(
     index: Index, doc: str, chunks: Sequence[Chunk], low: int, high: int
 ) -> tuple[list[tuple[int, int]], list[Reference]]:
     """Return where references stand in the stretch, and where each leads."""
-    rows = graph_rows(index.snapshot)
+    rows = index.snapshot.graph_rows()
     links = rows.links_from([c.id for c in chunks], NOT_LINKS)
     inside = [x for x in links if low <= x.span.start and x.span.end <= high]
     homes = rows.named(sorted({link.target for link in inside}))

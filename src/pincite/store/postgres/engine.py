@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,70 @@ import numpy as np
 from pincite.core.errors import IndexBusy, StoreError
 from pincite.core.extras import require
 from pincite.core.store_settings import StoreSettings
-from pincite.store.array_files import Array
-from pincite.store.postgres.connections import Address, Connection, Connections
-from pincite.store.postgres.nearest import EXACT_UP_TO, INDEX, MOST_INDEXED, Model, nearest
-from pincite.store.postgres.schema import check_version, migrate
-from pincite.store.postgres.telling import server_of, stamp_of
-from pincite.store.postgres.values import halves, plain_row, stored, to_name, to_number, vector_rows
-from pincite.store.server.contract import TABLES, Row
+from pincite.store.files import Array
+from pincite.store.postgres.connections import (
+    Connection,
+    Connections,
+    PostgresAddress,
+    check_version,
+    halves,
+    migrate,
+    plain_row,
+    stored,
+    to_name,
+    to_number,
+    vector_rows,
+)
+from pincite.store.server.contract import TABLES, Row, StoreEngine
+from pincite.store.server.engine_parts import gone
+
+# A model with fewer vectors is compared one by one: milliseconds, and nothing is missed.
+EXACT_UP_TO = 10_000
+# A filter that leaves no more vectors than this has them compared one by one.
+FILTERED_EXACT = 20_000
+MAX_INDEXED = 4000  # numbers of a vector; the server cannot index longer ones
+INDEX = """CREATE INDEX IF NOT EXISTS vectors_of_{model} ON vectors
+    USING hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) WHERE model = {model}"""
+_NAMED = "(segment, number) IN (SELECT * FROM unnest(%(homes)s::bigint[], %(numbers)s::int[]))"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresModel:
+    """A model as the server knows it."""
+
+    number: int
+    dimension: int
+    count: int  # of its vectors, as far as it matters
+
+
+def nearest(
+    model: PostgresModel,
+    names: Sequence[str],
+    vector: Array,
+    wanted: int,
+    allowed: Mapping[str, Array],
+    *,
+    exact: bool,
+) -> tuple[str, dict[str, Any], bool]:
+    """Return the statement, its parameters, and whether it is meant for the server's own index."""
+    free = [to_number(name) for name in names if name not in allowed]
+    named = [to_number(name) for name in allowed]
+    homes = np.repeat(named, [len(each) for each in allowed.values()])
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *allowed.values()])
+    few_are_left = not free and len(homes) <= FILTERED_EXACT
+    exact = exact or few_are_left or model.count < EXACT_UP_TO
+    # With the cast the statement fits the server's own index, without it nothing is missed.
+    column = "embedding" if exact else f"embedding::halfvec({model.dimension})"
+    where = "segment = ANY(%(free)s::bigint[])"
+    if len(homes):
+        where = f"({where} OR {_NAMED})" if free else _NAMED
+    distance = f"{column} <#> %(query)s::halfvec({model.dimension})"
+    sql = f"""SELECT segment, number, -({distance}) AS near FROM vectors
+        WHERE model = {model.number} AND {where} ORDER BY {distance} LIMIT {int(wanted)}"""
+    query = "[" + ",".join(f"{value:.8g}" for value in vector.tolist()) + "]"
+    values = {"free": free, "homes": homes.tolist(), "numbers": numbers.tolist(), "query": query}
+    return sql, values, not exact
+
 
 # Making the index of many vectors takes minutes.
 BUILD_SECONDS = 3600
@@ -29,30 +87,21 @@ ANALYZED_ROWS = 5_000
 BUSY_SECONDS = 2.0
 
 
-class PostgresEngine:
+class PostgresEngine(StoreEngine):
     """One schema of a database as the server of one index."""
 
     def __init__(self, url: str, settings: StoreSettings | None = None) -> None:
         settings = settings or StoreSettings()
-        self._address = Address(url)
+        self._address = PostgresAddress(url)
+        self.shown = self._address.shown
         self._exact = settings.exact
-        self._connections = Connections(
-            self._address, settings.timeout_seconds, settings.connections
-        )
+        limits = settings.timeout_seconds, settings.connections
+        self._connections = Connections(self._address, *limits)
         # The server takes its index of vectors for dearer than it is: here it may not sort instead.
-        self._indexed = Connections(
-            self._address,
-            settings.timeout_seconds,
-            settings.connections,
-            {"enable_sort": "off"},
-        )
+        self._indexed = Connections(self._address, *limits, {"enable_sort": "off"})
         self._writing: Connection | None = None  # the session that holds the lock
         self._inserted = 0
-        self._models: dict[int, Model] = {}
-
-    @property
-    def shown(self) -> str:
-        return self._address.shown
+        self._models: dict[int, PostgresModel] = {}
 
     def close(self) -> None:
         self._connections.close()
@@ -62,29 +111,41 @@ class PostgresEngine:
 
     def head(self) -> bytes | None:
         sql = "SELECT manifest FROM head JOIN generations USING (number)"
-        rows = self._known_schema(lambda: self._read(sql, ()))
+        rows = self._known(sql)
         return bytes(rows[0][0]) if rows else None
 
     def stamp(self) -> str:
-        return stamp_of(self._read, self._address.quoted)
+        errors = require("psycopg.errors", extra="postgres")
+        schema = self._address.quoted
+        tables = f"{schema}.head JOIN {schema}.generations USING (number)"
+        try:
+            rows = self._read(f"SELECT number, made::text FROM {tables}", ())  # by its key
+        except StoreError as error:
+            if isinstance(error.__cause__, (errors.UndefinedTable, errors.InvalidSchemaName)):
+                return ""  # nothing was written yet
+            raise
+        return " ".join(map(str, rows[0])) if rows else ""
 
     def server(self) -> str:
-        return server_of(self._read)
+        sql = """SELECT current_setting('server_version'), coalesce(
+            (SELECT extversion FROM pg_extension WHERE extname = 'vector'), 'not made yet')"""
+        version, vector = self._read(sql, ())[0]
+        return f"PostgreSQL {version}, pgvector {vector}"
 
     def generations(self) -> dict[int, tuple[float, bytes]]:
         sql = """SELECT number, EXTRACT(epoch FROM clock_timestamp() - made)::float8, manifest
             FROM generations"""
-        rows = self._known_schema(lambda: self._read(sql, ()))
+        rows = self._known(sql)
         return {number: (age, bytes(manifest)) for number, age, manifest in rows}
 
-    def _known_schema(self, read: Callable[[], list[Row]]) -> list[Row]:
+    def _known(self, sql: str) -> list[Row]:
         """Return what is read; nothing where there is no index yet."""
-        sql = "SELECT to_regclass(%s) IS NOT NULL"
-        if not self._read(sql, (f"{self._address.quoted}.migrations",))[0][0]:
+        is_there = "SELECT to_regclass(%s) IS NOT NULL"
+        if not self._read(is_there, (f"{self._address.quoted}.migrations",))[0][0]:
             return []
         version = self._read("SELECT max(number) FROM migrations", ())[0][0]
         check_version(version, self.shown)
-        return read()
+        return self._read(sql, ())
 
     def select(
         self,
@@ -135,7 +196,7 @@ class PostgresEngine:
         try:
             return np.stack([found[number] for number in numbers])
         except KeyError as error:
-            raise self._gone(name) from error
+            raise gone(self.shown, f"vectors {name}") from error
 
     def nearest(
         self, names: Sequence[str], vector: Array, wanted: int, allowed: Mapping[str, Array]
@@ -150,12 +211,7 @@ class PostgresEngine:
             key=lambda each: -each[2],
         )
 
-    def _gone(self, name: str) -> StoreError:
-        return StoreError(
-            f"{self.shown}: vectors {name} are no longer there", hint="open the index again"
-        )
-
-    def _model_of(self, name: str) -> Model:
+    def _model_of(self, name: str) -> PostgresModel:
         """Return the model of some vectors."""
         segment = to_number(name)
         if segment not in self._models:
@@ -164,8 +220,8 @@ class PostgresEngine:
                 FROM vectors v JOIN models m ON m.number = v.model WHERE v.segment = %s LIMIT 1"""
             rows = self._read(sql, (EXACT_UP_TO, segment))
             if not rows:
-                raise self._gone(name)
-            self._models[segment] = Model(*rows[0])
+                raise gone(self.shown, f"vectors {name}")
+            self._models[segment] = PostgresModel(*rows[0])
         return self._models[segment]
 
     def _read(self, sql: str, parameters: Any, by: Connections | None = None) -> list[Row]:
@@ -272,7 +328,7 @@ class PostgresEngine:
         """Let the server make its index of a model's vectors, when there are enough of them."""
         sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = %s LIMIT %s) AS few"
         row = connection.execute(sql, (model, EXACT_UP_TO)).fetchone()
-        if row is None or row[0] < EXACT_UP_TO or dimension > MOST_INDEXED:
+        if row is None or row[0] < EXACT_UP_TO or dimension > MAX_INDEXED:
             return
         with self._connections.patient(connection, BUILD_SECONDS):
             connection.execute(INDEX.format(model=model, dimension=dimension).encode())
@@ -311,8 +367,9 @@ class PostgresEngine:
                         f"DELETE FROM {table} WHERE segment = ANY(%s::bigint[])".encode(), (gone,)
                     )
 
-    def remove(self) -> None:
+    def remove(self) -> bool:
         sql = f"DROP SCHEMA {self._address.quoted} CASCADE".encode()
         patient = self._connections.patient
         with self.lock(), self._written() as used, patient(used, BUILD_SECONDS):
             used.execute(sql)
+        return True

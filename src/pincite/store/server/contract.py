@@ -10,12 +10,13 @@ manifest knows, and the next writer sweeps it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 
 Kind = Literal["int", "text", "bytes"]
 # A segment's name, then the columns that were asked for.
@@ -23,7 +24,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ServerTable:
     """Rows of one kind. Every row also has the name of its segment."""
 
     columns: Mapping[str, Kind]
@@ -31,15 +32,15 @@ class Table:
     optional: tuple[str, ...] = ()  # the columns that may be None
 
 
-TABLES: dict[str, Table] = {
-    "documents": Table(
+TABLES: dict[str, ServerTable] = {
+    "documents": ServerTable(
         {"number": "int", "id": "text", "title": "text", "meta": "text"}, ("id", "number")
     ),
     # Apart from the above, which is read for all documents at once.
-    "texts": Table(
+    "texts": ServerTable(
         {"document": "text", "text": "text", "findings": "text", "boxes": "bytes"}, ("document",)
     ),
-    "chunks": Table(
+    "chunks": ServerTable(
         {
             "ordinal": "int",  # the order of the text
             "id": "text",
@@ -60,8 +61,8 @@ TABLES: dict[str, Table] = {
         ("id", "document", "parent"),
         ("page", "parent", "facts"),
     ),
-    "keys": Table({"key": "text", "chunk": "text", "document": "text"}, ("key", "document")),
-    "links": Table(
+    "keys": ServerTable({"key": "text", "chunk": "text", "document": "text"}, ("key", "document")),
+    "links": ServerTable(
         {
             "ordinal": "int",
             "document": "text",
@@ -74,21 +75,18 @@ TABLES: dict[str, Table] = {
         ("document", "source", "target", "relation"),
     ),
     # Pages of arrays and buckets of postings: numbered, and always asked for by name and number.
-    "blobs": Table({"name": "text", "number": "int", "data": "bytes"}, ()),
+    "blobs": ServerTable({"name": "text", "number": "int", "data": "bytes"}, ()),
 }
 
 
-class Engine(Protocol):
-    """A server as an index uses it; safe to share between threads.
+class StoreEngine(Protocol):
+    """A server as an index uses it, a base of all engines; safe to share between threads.
 
     Whatever goes wrong with the server (gone, slow, full) is a StoreError that says so, in bounded
     time. Reading again after an error works when the server is back.
     """
 
-    @property
-    def shown(self) -> str:
-        """Where the index is, as people may read it: without a password."""
-        ...
+    shown: str  # where the index is, as people may read it: without a password
 
     def head(self) -> bytes | None:
         """Return the current manifest; None if there is no index yet."""
@@ -170,29 +168,23 @@ class Engine(Protocol):
 
     def close(self) -> None: ...
 
-
-@runtime_checkable
-class Stamped(Protocol):
-    """What an engine may do besides, where that is cheaper than asking for the manifest."""
+    # What an engine may do besides
 
     def stamp(self) -> str:
-        """Return what only the current manifest has, whoever wrote it; empty if there is none."""
-        ...
+        """Return what only the current manifest has, whoever wrote it; empty if there is none.
 
-
-@runtime_checkable
-class Removable(Protocol):
-    """What an engine may do besides: be rid of an index."""
-
-    def remove(self) -> None:
-        """Remove the index and all that was made for it; IndexBusy if somebody writes."""
-        ...
-
-
-@runtime_checkable
-class Named(Protocol):
-    """What an engine may tell besides."""
+        It is asked for every second: worth writing where there is something cheaper.
+        """
+        head = self.head()
+        return "" if head is None else hashlib.sha256(head).hexdigest()
 
     def server(self) -> str:
         """Return the server's name and version."""
-        ...
+        return self.shown.partition(":")[0]
+
+    def remove(self) -> bool:
+        """Remove the index and all that was made for it; False if that cannot be done.
+
+        IndexBusy if somebody writes.
+        """
+        return False

@@ -12,33 +12,30 @@ from typing import Any
 import numpy as np
 
 from pincite.core.types import Chunk, Facts
-from pincite.store.array_files import Array
+from pincite.store.files import Array
 from pincite.store.manifest import (
     KEPT_GENERATIONS,
     Manifest,
     SegmentEntry,
-    VectorEntry,
     manifest_of,
 )
-from pincite.store.segment_files import Entry
+from pincite.store.segment import Entry, as_json
 from pincite.store.server.arrays import blobs_of
-from pincite.store.server.contract import Engine
-from pincite.store.server.keeping import GRACE_SECONDS
-from pincite.store.server.segment import DIMENSION, ROW_DOCUMENTS
-from pincite.store.server.snapshot import ServerSnapshot
+from pincite.store.server.contract import StoreEngine
+from pincite.store.server.snapshot import DIMENSION, GRACE_SECONDS, ROW_DOCUMENTS, ServerSnapshot
 from pincite.store.snapshot import Snapshot
-from pincite.store.writer import Writer, check_shape
+from pincite.store.writer import IndexWriter, check_shape
 
 # Rows that wait in memory before they are sent.
 BATCH_CHUNKS = 2_000
 
 
-class ServerWriter(Writer):
+class ServerWriter(IndexWriter):
     """Holds the server's write lock from ``with`` to the end; nothing is visible before commit."""
 
     def __init__(
         self,
-        engine: Engine,
+        engine: StoreEngine,
         shape: Mapping[str, Any],
         *,
         rebuild: bool = False,
@@ -55,15 +52,10 @@ class ServerWriter(Writer):
     def __enter__(self) -> ServerWriter:
         try:
             self._open.enter_context(self.engine.lock())
-            self.manifest = self._start()
+            self._build_on(self._start())
         except BaseException:
-            self._open.close()
-            self.engine.close()
+            self.__exit__()
             raise
-        self.base = _Base(self.engine, self.manifest)
-        self._entries = list(self.manifest.segments)
-        self._vectors = list(self.manifest.vectors)
-        self._written = 0
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,14 +86,17 @@ class ServerWriter(Writer):
             recent = number > newest - KEPT_GENERATIONS or (after and after[0] < self._grace)
             if recent:
                 kept[number] = manifest_of(data, origin=self.engine.shown)
-        names = {entry.name for each in kept.values() for entry in each.segments}
-        names |= {entry.name for each in kept.values() for entry in each.vectors}
+        names = {entry.name for each in kept.values() for entry in each.entries}
         self.engine.sweep(sorted(kept), sorted(names))
 
-    def add(self, entries: Iterable[Entry], arrays: Mapping[str, Array]) -> SegmentEntry:
-        name = self._new_name()
+    def _snapshot(self, manifest: Manifest) -> Snapshot:
+        return _Base(self.engine, manifest)
+
+    def _write_segment(
+        self, name: str, entries: Iterable[Entry], arrays: Mapping[str, Array]
+    ) -> SegmentEntry:
         counts = _Counts()
-        waiting = _Waiting(self.engine, name)
+        waiting = _Unsent(self.engine, name)
         for entry in entries:
             for table, rows in _rows_of(entry, counts).items():
                 waiting.add(table, rows)
@@ -109,26 +104,22 @@ class ServerWriter(Writer):
         for blob in blobs_of({**arrays, ROW_DOCUMENTS: of_rows}):
             waiting.add("blobs", [blob])
         waiting.send()
-        added = SegmentEntry(name, "", counts.documents, len(of_rows))
-        self._entries.append(added)
-        return added
+        return SegmentEntry(name, "", counts.documents, len(of_rows))
 
-    def add_vectors(self, segment: str, model: str, arrays: Mapping[str, Array]) -> None:
-        name, rows, exact = self._new_name(), arrays["rows"], arrays["exact"]
-        kept = {part: arrays[part] for part in ("token_codes", "token_starts") if part in arrays}
-        dimension = np.array([exact.shape[1]], dtype=np.uint32)
-        self.engine.insert("blobs", name, blobs_of({"rows": rows, DIMENSION: dimension, **kept}))
+    def _write_vectors(self, name: str, model: str, arrays: Mapping[str, Array]) -> str:
+        parts = ("rows", "token_codes", "token_starts")
+        kept = {part: arrays[part] for part in parts if part in arrays}
+        exact = arrays["exact"]
+        kept[DIMENSION] = np.array([exact.shape[1]], dtype=np.uint32)
+        self.engine.insert("blobs", name, blobs_of(kept))
         self.engine.put_vectors(name, model, np.asarray(exact, dtype=np.float16))
-        self._put_entry(VectorEntry(name, "", segment, model, len(rows), _distinct(rows)))
+        return ""
+
+    def _switch(self, manifest: Manifest) -> None:
+        self.engine.switch(manifest.generation, manifest.to_bytes())
 
     def commit(self) -> Manifest:
-        number = self.manifest.generation + 1
-        manifest = Manifest(number, self.shape, self.segments, self.vectors)
-        self.engine.switch(number, manifest.to_bytes())
-        self.manifest = manifest
-        self._vectors = list(manifest.vectors)
-        self._written = 0
-        self.base = _Base(self.engine, manifest)
+        manifest = super().commit()
         self._sweep(self.engine.generations())
         return manifest
 
@@ -140,10 +131,6 @@ class _Base(ServerSnapshot):
         return Snapshot.meta(self, doc_id)
 
 
-def _distinct(rows: Array) -> int:
-    return int((rows[1:] != rows[:-1]).sum()) + bool(len(rows))
-
-
 class _Counts:
     """What is numbered through a segment."""
 
@@ -152,10 +139,10 @@ class _Counts:
         self.row_documents: list[int] = []
 
 
-class _Waiting:
+class _Unsent:
     """Rows on their way to the server, sent when there are some."""
 
-    def __init__(self, engine: Engine, segment: str) -> None:
+    def __init__(self, engine: StoreEngine, segment: str) -> None:
         self._engine = engine
         self._segment = segment
         self._rows: dict[str, list[Sequence[Any]]] = {}
@@ -191,16 +178,8 @@ def _rows_of(entry: Entry, counts: _Counts) -> dict[str, list[Sequence[Any]]]:
         "chunks": list(_chunk_rows(loaded.chunks, loaded.facts, first_chunk)),
         "keys": [(key, chunk, document.id) for key, chunk in dict.fromkeys(entry.keys)],
         "links": [
-            (
-                first_link + at,
-                document.id,
-                link.source,
-                link.relation,
-                link.target,
-                link.span.start,
-                link.span.end,
-            )
-            for at, link in enumerate(loaded.links)
+            (first_link + at, document.id, x.source, x.relation, x.target, x.span.start, x.span.end)
+            for at, x in enumerate(loaded.links)
         ],
     }
 
@@ -211,23 +190,9 @@ def _chunk_rows(
     for ordinal, chunk in enumerate(chunks, first):
         known = facts.get(chunk.id)
         yield (
-            ordinal,
-            chunk.id,
-            chunk.span.doc_id,
-            chunk.span.start,
-            chunk.span.end,
-            chunk.own_end,
-            chunk.kind,
-            chunk.locator,
-            chunk.title,
-            json.dumps(chunk.path, ensure_ascii=False),
-            chunk.page,
-            chunk.parent,
-            int(chunk.searched),
-            chunk.context,
-            None if known is None else _as_json(known),
+            *(ordinal, chunk.id, chunk.span.doc_id, chunk.span.start, chunk.span.end),
+            *(chunk.own_end, chunk.kind, chunk.locator, chunk.title),
+            *(json.dumps(chunk.path, ensure_ascii=False), chunk.page, chunk.parent),
+            *(int(chunk.searched), chunk.context),
+            None if known is None else as_json(known),
         )
-
-
-def _as_json(facts: Facts) -> str:
-    return json.dumps(asdict(facts), sort_keys=True, ensure_ascii=False)

@@ -15,16 +15,15 @@ from pathlib import Path
 
 from pincite.core.errors import StaleIndex, StoreError
 from pincite.core.types import Loaded
-from pincite.store.array_files import (
+from pincite.store.files import (
     ARRAYS,
     LISTING,
     Array,
     listing_of,
     read_arrays,
+    write_durably,
     written_layout,
 )
-from pincite.store.digests import DIGESTS, digest_of
-from pincite.store.files import write_durably
 from pincite.store.manifest import (
     Manifest,
     SegmentEntry,
@@ -36,8 +35,7 @@ from pincite.store.manifest import (
     manifest_file,
     read_manifest,
 )
-from pincite.store.segment import Segment
-from pincite.store.segment_files import DATABASE
+from pincite.store.segment import DATABASE, DIGESTS, Segment, digest_of
 
 Owner = SegmentEntry | VectorEntry
 

@@ -1,4 +1,4 @@
-"""The parts of a store in a vector database, with a driver that keeps everything in memory."""
+"""The parts of a store in Chroma, with a client that keeps everything in memory."""
 
 from __future__ import annotations
 
@@ -12,24 +12,30 @@ from hypothesis import strategies as st
 
 from pincite.core.errors import StoreError
 from pincite.core.store_settings import StoreSettings
+from pincite.store.chroma import client as recording
+from pincite.store.chroma import engine as searching
+from pincite.store.chroma.client import (
+    Absent,
+    ChromaRecord,
+    Near,
+    packed,
+    parts_of,
+    records_of,
+    unpacked,
+)
+from pincite.store.chroma.engine import ChromaEngine
 from pincite.store.manifest import Manifest
-from pincite.store.vectordb import nearest as searching
-from pincite.store.vectordb import records as recording
-from pincite.store.vectordb import turn
-from pincite.store.vectordb.driver import Absent, Found, Near, Record
-from pincite.store.vectordb.engine import VectorEngine
-from pincite.store.vectordb.values import packed, parts_of, records_of, unpacked
+from pincite.store.server import engine_parts
 
 
-class MemoryDriver:
+class MemoryClient:
     """A server that forgets; stamps count what was written."""
 
     shown = "memory://127.0.0.1/test"
 
-    def __init__(self, longest: int = 200) -> None:
-        self.longest = longest
+    def __init__(self) -> None:
         self.kept_marks: dict[str, str] = {}
-        self.kept_homes: dict[int, dict[str, Record]] = {}
+        self.kept_homes: dict[int, dict[str, ChromaRecord]] = {}
         self.kept_vectors: dict[int, np.ndarray] = {}
         self.asked: list[int] = []  # how many vectors were wanted at a time
         self._time = 0
@@ -39,11 +45,9 @@ class MemoryDriver:
         self._time += 1
         return self._time
 
-    def seconds(self, stamp: int) -> float:
-        return float(stamp)
-
-    def marks(self) -> list[str]:
-        return list(self.kept_marks)
+    def marks(self, kind: str) -> list[int]:
+        names = [name.removeprefix(f"{kind}_") for name in self.kept_marks if kind in name]
+        return sorted(map(int, names))
 
     def make_mark(self, name: str, note: str) -> bool:
         with self._lock:
@@ -67,37 +71,31 @@ class MemoryDriver:
         for home in homes:
             del self.kept_homes[home]
 
-    def put(self, home: int, records: Sequence[Record], *, replace: bool = False) -> None:
+    def put(self, home: int, records: Sequence[ChromaRecord], *, replace: bool = False) -> None:
         if home not in self.kept_homes:
             raise Absent("no such home", hint="open the index again")
-        assert all(len(record.body) <= self.longest for record in records)
+        assert all(len(record.body) <= recording.MAX_BODY for record in records)
         self.kept_homes[home] |= {record.id: record for record in records}
 
-    def by_id(self, homes: Collection[int], ids: Sequence[str], after: int) -> list[Found]:
+    def by_id(self, homes: Collection[int], ids: Sequence[str]) -> dict[str, str]:
         rows = {i: r for home in homes for i, r in self.kept_homes[home].items()}
-        return [Found(i, rows[i].body) for i in ids if i in rows]
+        return {i: rows[i].body for i in ids if i in rows}
 
-    def by_key(
-        self, homes: Collection[int], place: int, keys: Sequence[int], after: int, limit: int = 0
-    ) -> list[Found]:
+    def by_key(self, homes: Collection[int], place: int, keys: Sequence[int]) -> dict[str, str]:
         rows = [record for home in homes for record in self.kept_homes[home].values()]
-        return [Found(row.id, row.body) for row in rows if row.keys[place] in keys]
+        return {row.id: row.body for row in rows if set(row.keys[place : place + 1]) & set(keys)}
 
     def put_vectors(self, home: int, vectors: np.ndarray) -> None:
         self.kept_vectors[home] = vectors
 
-    def vectors(
-        self, home: int, dimension: int, numbers: Sequence[int], after: int
-    ) -> dict[int, np.ndarray]:
+    def vectors(self, home: int, numbers: Sequence[int]) -> dict[int, np.ndarray]:
         return {number: self.kept_vectors[home][number] for number in numbers}
 
     def near(
         self,
         homes: Collection[int],
-        dimension: int,
         vector: np.ndarray,
         wanted: int,
-        after: int,
         among: Mapping[int, np.ndarray] | None = None,
     ) -> list[Near]:
         self.asked.append(wanted)
@@ -110,8 +108,8 @@ class MemoryDriver:
     def close(self) -> None: ...
 
 
-def engine_of(driver: MemoryDriver, *, exact: bool = False) -> VectorEngine:
-    return VectorEngine(driver, StoreSettings(exact=exact))
+def engine_of(client: MemoryClient, *, exact: bool = False) -> ChromaEngine:
+    return ChromaEngine("", StoreSettings(exact=exact), client)
 
 
 ANY_VALUE = st.none() | st.integers() | st.text() | st.binary()
@@ -120,12 +118,14 @@ ANY_VALUE = st.none() | st.integers() | st.text() | st.binary()
 @given(st.lists(ANY_VALUE), st.integers(60, 400))
 def test_values_come_back_as_they_were(row: list[object], longest: int) -> None:
     assert unpacked(packed(row)) == row
-    records = list(records_of("7/x/1", [3], row, longest))
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(recording, "MAX_BODY", longest)
+        records = list(records_of("7/x/1", [3], row))
     size, first = parts_of(records[0].body)
     assert size == len(records)
     assert all(len(record.body) <= longest and record.body.isascii() for record in records)
     assert unpacked(first + "".join(record.body for record in records[1:])) == row
-    assert [record.keys[0] for record in records] == [3] + [0] * (size - 1)
+    assert [list(record.keys) for record in records] == [[3]] + [[]] * (size - 1)
 
 
 @given(st.binary(max_size=5000))
@@ -141,14 +141,15 @@ def test_damaged_values_are_told(text: str) -> None:
 
 
 def test_rows_in_pages_and_parts() -> None:
-    driver = MemoryDriver()
-    engine = engine_of(driver)
+    client = MemoryClient()
+    engine = engine_of(client)
     rows = [(f"key {n % 7}", f"chunk {n}", "d" * n) for n in range(300)]
     blobs = [("term", n, np.random.default_rng(n).bytes(900)) for n in range(40)]
     with engine.lock(), pytest.MonkeyPatch.context() as small:
-        small.setattr(recording, "PAGE_ROWS", 13)
-        small.setattr(recording, "PAGE_BYTES", 2_000)
-        small.setattr(recording, "MOST_IDS", 9)
+        small.setattr(recording, "MAX_BODY", 200)
+        small.setattr(searching, "PAGE_ROWS", 13)
+        small.setattr(searching, "PAGE_BYTES", 2_000)
+        small.setattr(searching, "MAX_IDS", 9)
         engine.insert("keys", "000001-0", rows)
         engine.insert("blobs", "000001-0", blobs)
         columns = ("key", "chunk", "document")
@@ -160,8 +161,8 @@ def test_rows_in_pages_and_parts() -> None:
         assert sorted(whole) == [("000001-0", n, data) for _, n, data in blobs]
         few = engine.blobs("term", {"000001-0": [5, 39, 40]})
         assert sorted(few) == [("000001-0", n, blobs[n][2]) for n in (5, 39)]
-        home = engine._home("000001-0").number
-        del driver.kept_homes[home][f"{home}/blobs/term/7/+1"]
+        home = engine._homes["000001-0"].number
+        del client.kept_homes[home][f"{home}/blobs/term/7/+1"]
         with pytest.raises(StoreError, match="no longer there"):
             engine.blobs("term", {"000001-0": None})
 
@@ -174,11 +175,11 @@ def test_rows_in_pages_and_parts() -> None:
 def test_filters_cost_no_hit(wanted: int, parts: list[tuple[int, float | None]], seed: int) -> None:
     """Whatever a filter leaves, the nearest of that are found, however few are asked at a time."""
     random = np.random.default_rng(seed)
-    driver = MemoryDriver()
-    engine, exact = engine_of(driver), engine_of(driver, exact=True)
+    client = MemoryClient()
+    engine, exact = engine_of(client), engine_of(client, exact=True)
     with engine.lock(), pytest.MonkeyPatch.context() as small:
-        small.setattr(searching, "NAMED", 20)
-        small.setattr(searching, "MOST_NEAR", 80)
+        small.setattr(searching, "MAX_NAMED", 20)
+        small.setattr(searching, "MAX_NEAR", 80)
         allowed = {}
         for number, (size, share) in enumerate(parts):
             name = f"000001-{number}"
@@ -195,19 +196,19 @@ def test_filters_cost_no_hit(wanted: int, parts: list[tuple[int, float | None]],
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn, "LEASE_SECONDS", 0.05)
-    monkeypatch.setattr(turn, "WATCH_SECONDS", 0.01)
-    monkeypatch.setattr(turn, "BEAT_SECONDS", 60.0)  # nobody is heard in time
+    monkeypatch.setattr(engine_parts, "LEASE_SECONDS", 0.05)
+    monkeypatch.setattr(engine_parts, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(engine_parts, "BEAT_SECONDS", 60.0)  # nobody is heard in time
 
 
 @pytest.mark.usefixtures("hasty")
 def test_of_two_that_think_it_is_their_turn_one_commits() -> None:
-    driver = MemoryDriver()
-    slow, quick = engine_of(driver), engine_of(driver)
+    client = MemoryClient()
+    slow, quick = engine_of(client), engine_of(client)
     manifest = Manifest(1, {}).to_bytes()
     with slow.lock():
         slow.insert("keys", "000001-0", [("a", "b", "c")])
-        slow_check, slow._turn.check = slow._turn.check, lambda: None  # type: ignore[union-attr]
+        slow_check, slow._lease.check = slow._lease.check, lambda: None  # type: ignore[union-attr]
         with quick.lock():
             quick.switch(1, manifest)
             with pytest.raises(StoreError, match="took over"):
@@ -217,23 +218,23 @@ def test_of_two_that_think_it_is_their_turn_one_commits() -> None:
                 slow.insert("keys", "000001-0", [("d", "e", "f")])  # its home was swept
         with pytest.raises(StoreError, match="took over"):
             slow_check()
-    assert engine_of(driver).head() == manifest
-    assert [mark for mark in driver.kept_marks if mark.startswith("lock")] == []
+    assert engine_of(client).head() == manifest
+    assert [mark for mark in client.kept_marks if mark.startswith("lock")] == []
 
 
 @pytest.mark.usefixtures("hasty")
 def test_a_number_made_anew_never_counts() -> None:
     """A writer that slept through many commits makes a number that was swept."""
-    driver = MemoryDriver()
-    engine = engine_of(driver)
+    client = MemoryClient()
+    engine = engine_of(client)
     with engine.lock():
         for number in (1, 2, 3, 4):
             engine.switch(number, Manifest(number, {}).to_bytes())
             engine.sweep([number], [])
         with pytest.raises(StoreError, match="took over"):
             engine.switch(2, Manifest(2, {"x": 1}).to_bytes())
-    driver.kept_marks["generation_1"] = '{"format": 1, "home": 5, "stamp": 1}'
-    driver.kept_homes[5] = {}
-    fresh = engine_of(driver)
+    client.kept_marks["generation_1"] = '{"format": 1, "home": 5, "stamp": 1}'
+    client.kept_homes[5] = {}
+    fresh = engine_of(client)
     assert fresh.head() == Manifest(4, {}).to_bytes()
     assert 1 not in fresh.generations()

@@ -1,1 +1,0 @@
-"""Milvus as the server of an index (extra ``milvus``)."""
