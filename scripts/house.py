@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "src" / "pincite"
+import pincite
+
+PACKAGE = Path(pincite.__file__).parent
 LIMITS = {
     "files": 300,
     "lines": 50_000,
