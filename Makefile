@@ -12,12 +12,17 @@ AUDIT  ?=
 PEER   ?= rank_bm25 bm25s tantivy
 CORPUS ?= part97,scifact,ohr-bench
 
-.PHONY: help demo test check format bench fuzz docs site release test-wheel security lock clean
+# Several at a time, the ones that take longest first; tests that measure time run alone, after them.
+TESTS  = OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+ALONE  = $(BIN)/pytest $$(grep -rl --include="test_*.py" "mark\.alone" tests)
+
+.PHONY: help demo test test-all test-long check format bench fuzz docs site release test-wheel security lock clean
 
 help:
 	@echo "make demo    set up, ingest the samples, search them, ask"
-	@echo "make test    set up, run all tests"
-	@echo "make check   format, lint, types, fast tests"
+	@echo "make test    set up, run what guards behaviour: six minutes on two cores"
+	@echo "make test-all    these and the long ones: servers, faults, browser, cluster, release"
+	@echo "make check   format, lint, types, the tests of single functions"
 	@echo "make bench   speed and quality beside other engines (PEER=all for all of them)"
 	@echo "make fuzz    ten minutes of hostile input for every parser"
 	@echo "make docs    write the generated parts of the documentation again"
@@ -44,16 +49,23 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(TESTS) -m "not slow and not alone"
+	$(ALONE) -m "alone and not slow"
+
+test-all: test test-long
+
+# What `make test` leaves out.
+test-long: $(VENV)/installed-dev
 	$(BIN)/bandit -q -r src -c pyproject.toml --severity-level medium
 	@sh scripts/chromium.sh
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder -m "not alone"
-	$(BIN)/pytest -m alone $$(grep -rl --include="test_*.py" "mark\.alone" tests)
+	$(TESTS) -m "slow and not alone"
+	$(ALONE) -m "alone and slow"
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist loadscope -m "not slow"
+	$(TESTS) -m "not slow and not alone" tests/unit tests/contract tests/reference tests/test_*.py
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .

@@ -35,18 +35,30 @@ if SHARED_CACHE not in os.environ:
 os.environ["PINCITE_CACHE"] = os.environ[SHARED_CACHE]
 
 
-# Servers take the longest: who begins with them does not wait for one of them at the end.
-LONGEST_FIRST = ("stores", "e2e", "integration", "serve", "faults", "property")
+# What takes long stands in these places, and wherever a test is marked slow: `make test` leaves it
+# out, `make test-all` runs it. Other tests of stores need no server.
+LONG = ("stores", "serve/browser", "integration/test_cluster", "e2e/test_cluster")
+QUICK = ("stores/test_contract.py", "stores/test_copy.py", "stores/test_store_settings.py")
+# Who begins with what takes the longest does not wait for one of them at the end.
+LONGEST_FIRST = ("golden", "stores", "e2e", "integration", "serve", "faults", "property")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests of the folders that take long before the others."""
+    """Mark what is slow, and put tests of the folders that take long before the others."""
     here = Path(__file__).parent
 
-    def turn(item: pytest.Item) -> int:
-        inside = item.path.relative_to(here).parts[0] if item.path.is_relative_to(here) else ""
-        return LONGEST_FIRST.index(inside) if inside in LONGEST_FIRST else len(LONGEST_FIRST)
+    def place(item: pytest.Item) -> str:
+        inside = item.path.is_relative_to(here)
+        return item.path.relative_to(here).as_posix() if inside else ""
 
+    def turn(item: pytest.Item) -> int:
+        folder = place(item).split("/")[0]
+        return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
+
+    for item in items:
+        if place(item).startswith(LONG) and place(item) not in QUICK:
+            item.add_marker("slow")
     items.sort(key=turn)
 
 

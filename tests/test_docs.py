@@ -130,3 +130,34 @@ def test_named_files_exist(page: Path) -> None:
         inside = name.removeprefix("src/pincite/")
         places = (ROOT / name, PACKAGE / inside, ROOT / "docs" / name)
         assert any(place.exists() for place in places), name
+
+
+SEEDS = (ROOT / "docs/seeds.md").read_text(encoding="utf-8")
+ROWS = [line.strip("| ").split("|") for line in SEEDS.splitlines() if re.match(r"\| E?\d", line)]
+LATER = {"35"}
+
+
+def _numbers_of(items: str) -> set[str]:
+    """Return the numbers of a row: `19, 23–27, E17–E19`."""
+    found = set()
+    for letter, first, last in re.findall(r"(E?)(\d+)(?:–E?(\d+))?", items):
+        found |= {f"{letter}{number}" for number in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def test_every_capability_has_its_row() -> None:
+    wanted = {str(number) for number in range(1, 114)} | {f"E{number}" for number in range(1, 54)}
+    assert set().union(*(_numbers_of(row[0]) for row in ROWS)) == wanted
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].strip())
+def test_the_tests_of_a_capability_exist(row: list[str]) -> None:
+    named = re.findall(r"`([^`]+)`", row[3] if len(row) > 3 else "")
+    tests = [each for each in named if each.startswith("tests/")]
+    assert tests or _numbers_of(row[0]) <= LATER, "a capability without a test"
+    for each in named:
+        path, _, name = each.partition("::")
+        files = list(ROOT.glob(path))
+        assert files or path.startswith("pincite "), each
+        if name:
+            assert f"def {name}(" in files[0].read_text(encoding="utf-8"), each

@@ -30,13 +30,7 @@ def test_an_answer_with_its_sources(pincite: Run, index: Path) -> None:
     )
 
 
-def test_a_cell_and_a_place(pincite: Run, index: Path) -> None:
-    told = pincite("ask", "Table 250.66 95 mm² electrode copper", "-i", index, "--json").json
-    (citation,) = told["sentences"][0]["citations"]
-    assert citation["quote"] == "35"
-    assert citation["document"] == "electrical-code-2024.md"
-    text = (SAMPLES / "electrical-code-2024.md").read_text()
-    assert text[slice(*citation["span"])] == "35"
+def test_a_place_that_was_removed(pincite: Run, index: Path) -> None:
     told = pincite("ask", "Show me 240.33 of the 2024 edition", "-i", index)
     assert told.code == 0
     assert "reason: removed_in_this_edition" in told.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,21 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 SETTINGS = load_settings(overrides=["search.pipeline=lexical", "search.k=4"])
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("replay")
     for file in SAMPLES.glob("*.md"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "extra.md").write_text("# Pumps\n\n## 1.1 Tanks\n\nA pump fills a tank.\n")
-    list(ingest_files(find_files([tmp_path]), tmp_path / "index", SETTINGS))
-    return tmp_path
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "extra.md").write_text("# Pumps\n\n## 1.1 Tanks\n\nA pump fills a tank.\n")
+    list(ingest_files(find_files([folder]), folder / "index", SETTINGS))
+    for file in folder.glob("*.md"):  # what is copied may come from another file of that name
+        file.unlink()
+    return folder
+
+
+@pytest.fixture
+def home(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "home"))
 
 
 def saved(home: Path, query: str = "pump fills tank", filters: Filters | None = None) -> Path:

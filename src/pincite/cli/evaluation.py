@@ -47,7 +47,8 @@ PipelineOption = Annotated[
 
 def evaluate(
     questions: Annotated[
-        list[Path] | None, typer.Argument(help="Files of judgements (.jsonl or .toml).")
+        list[Path] | None,
+        typer.Argument(help="Files of judgements (.jsonl or .toml), or their folder."),
     ] = None,
     pipeline: PipelineOption = None,
     without: Annotated[
@@ -145,9 +146,10 @@ def _indexes(opened: OpenIndex, pipelines: dict[str, Any], without: list[str]) -
 
 def _question_sets(files: list[Path], synthetic: bool, index: Index) -> list[QuestionSet]:
     """Return the sets to ask; made questions are a set of their own."""
-    from pincite.evaluate.judgements.files import load, synthetic_set
+    from pincite.evaluate.judgements.files import load, question_files, synthetic_set
     from pincite.evaluate.synthetic_sets import made_questions
 
+    files = question_files(files)
     sets = [load(file) for file in files]
     for each, file in zip(sets, files, strict=True):
         marks = {question.synthetic for question in each.questions}

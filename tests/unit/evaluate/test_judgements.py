@@ -14,7 +14,7 @@ from pincite.core.settings import IngestSettings, Settings
 from pincite.evaluate.grades import Line, tabulated
 from pincite.evaluate.judgements.checks import agreement, by_person, in_index, oddities, qrels
 from pincite.evaluate.judgements.coverage import Corpus
-from pincite.evaluate.judgements.files import load, save
+from pincite.evaluate.judgements.files import load, question_files, save
 from pincite.evaluate.judgements.imports import read, read_texts
 from pincite.evaluate.judgements.pages import on_pages, write_corpus
 from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
@@ -324,3 +324,13 @@ def test_a_table_of_places(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,question,page\na,How?,x\n")
     with pytest.raises(SourceError):
         read("csv", tmp_path / "t.csv", {})
+
+
+def test_a_folder_stands_for_the_judgements_in_it(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.toml", "notes.txt"):
+        (tmp_path / name).write_text("")
+    one = tmp_path / "notes.txt"
+    assert question_files([one, tmp_path]) == [one, tmp_path / "a.toml", tmp_path / "b.jsonl"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match="no judgements in"):
+        question_files([tmp_path / "empty"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -91,3 +93,16 @@ def test_damage_is_told_and_never_runs(tmp_path: Path) -> None:
 def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no cross-encoder"):
         open_cross_encoder(str(tmp_path))
+
+
+def test_reading_pairs_needs_less_than_half_a_gigabyte() -> None:
+    code = (
+        "import resource; from pincite.core.rerank_settings import RerankSettings;"
+        "from pincite.rerank.scorers import open_scorer;"
+        "scorer = open_scorer(RerankSettings(enabled=True));"
+        "scorer.score('how far apart are rods', ['rods stand apart ' * 100] * 24);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < 512_000_000

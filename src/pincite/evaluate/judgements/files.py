@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,22 @@ from pincite.evaluate.judgements.questions import Change, Need, Place, Question,
 
 MAX_BYTES = 256_000_000
 MAX_GRADE = 100
+SUFFIXES = (".jsonl", ".toml")
 _HINT = "see docs/evaluate.md"
 _NUMBERS = ("start", "end", "page", "grade")
 _NAMES = ("document", "edition", "table", "row", "column", "locator", "section", "term")
 _SIGNED = ("by", "when")
+
+
+def question_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that paths name; a folder stands for the judgements in it, by name."""
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(file for file in path.glob("*") if file.suffix in SUFFIXES)
+        if path.is_dir() and not inside:
+            raise SourceError(f"no judgements in {path}", hint="they are .jsonl or .toml files")
+        found += inside if path.is_dir() else [path]
+    return found
 
 
 def load(file: Path) -> QuestionSet:
