@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from tests.servers.postgres import Postgres
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pincite.cli.main import app
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable

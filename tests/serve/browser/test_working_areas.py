@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pincite.cli.main import app as cli
 from pincite.evaluate.judgements.files import load
