@@ -37,7 +37,7 @@ def test_tables_and_styled_words_are_safe_and_styles_stay(
     assert styled(("evil\x1b[5m", "bold red")) == "\x1b[31m\x1b[1mevil\\x1b[5m\x1b[0m"
     print_table([["a\x1b]0;t\x07", "n"], ["b\x9b2J", "12"]])
     say(("where\x1b[2J", "cyan"))
-    assert capsys.readouterr().out == "a\\x1b]0;t\\x07   n\nb\\x9b2J         12\nwhere\\x1b[2J\n"
+    assert capsys.readouterr().out == "a\\x1b]0;t\\x07   n\nb\\x9b2J        12\nwhere\\x1b[2J\n"
     monkeypatch.setenv("FORCE_COLOR", "1")
     say(("where", "cyan"))
     monkeypatch.setenv("NO_COLOR", "1")
