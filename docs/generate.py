@@ -154,4 +154,4 @@ if __name__ == "__main__":
     for shell, name in COMPLETIONS.items():
         file = HERE / "completions" / shell / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(script(shell), encoding="utf-8")
+        file.write_text(script(app, shell), encoding="utf-8")

@@ -81,6 +81,20 @@ def test_readme_python_runs(tmp_path: Path) -> None:
     assert "250.56(B)" in done.stdout
 
 
+def test_the_page_on_python_runs(tmp_path: Path) -> None:
+    """Its blocks, one after the other as a reader would type them."""
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first = [line for line in blocks[0].splitlines() if line]
+    assert len(first) <= 8
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    command = [sys.executable, "-W", "error", "-c", "\n".join(blocks)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for shown in ("250.56(B) ", "2.4 m apart", "16 mm²", "**250.56(B)**", "@misc{electrical-code"):
+        assert shown in done.stdout, shown
+
+
 def test_readme_shows_what_one_sees(tmp_path: Path) -> None:
     """The commands of the first screen print exactly what stands below them."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

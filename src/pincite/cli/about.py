@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from importlib.util import find_spec
@@ -59,7 +60,7 @@ def show_version(*, as_json: bool) -> None:
 
 def build_facts() -> dict[str, Any]:
     """Return version, commit, platform, index format, models with checksums, and extras."""
-    from pincite.store.manifest import FORMAT
+    from pincite.store.format import FORMAT
 
     return {
         "version": __version__,
@@ -82,12 +83,12 @@ def _commit() -> str:
 
 
 def _model(folder: Path) -> dict[str, Any]:
-    from pincite.store.files import sha256_of
-
     weights = folder / "model.onnx"
     if not weights.is_file():
         return {"sha256": "missing", "bytes": 0}
-    return {"sha256": sha256_of(weights), "bytes": weights.stat().st_size}
+    with weights.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": weights.stat().st_size}
 
 
 def _samples() -> Path:

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+import click
+
 from pincite.cli.terminal import tell
 from pincite.core.errors import ConfigError
 
@@ -17,11 +19,9 @@ PLACES = {
 }
 
 
-def script(shell: str) -> str:
+def script(app: click.Command, shell: str) -> str:
     """Return the script that completes commands and options in a shell."""
     from click.shell_completion import get_completion_class
-
-    from pincite.cli.main import app
 
     found = get_completion_class(shell)
     assert found is not None
@@ -29,7 +29,7 @@ def script(shell: str) -> str:
     return str(made.source_template % made.source_vars()).strip() + "\n"
 
 
-def complete(*, is_installed: bool) -> None:
+def complete(app: click.Command, *, is_installed: bool) -> None:
     """Print the script of this person's shell, or put it where the shell looks for it."""
     shell = Path(os.environ.get("SHELL", "")).name
     if shell not in PLACES:
@@ -37,10 +37,10 @@ def complete(*, is_installed: bool) -> None:
         tell(("hint:  ", "bold"), f"set SHELL to one of: {', '.join(PLACES)}")
         raise SystemExit(ConfigError.exit_code)
     if not is_installed:
-        sys.stdout.write(script(shell))
+        sys.stdout.write(script(app, shell))
         return
     file = Path.home() / PLACES[shell]
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(script(shell), encoding="utf-8")
+    file.write_text(script(app, shell), encoding="utf-8")
     more = "; put ~/.zfunc into fpath before compinit runs" if shell == "zsh" else ""
     tell(f"{shell} completes pincite in a new terminal: {file}{more}")

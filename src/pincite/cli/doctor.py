@@ -54,7 +54,7 @@ def _print(facts: dict[str, str], problems: list[str], hint: str, done: Repair |
 
 def _repair(call: Call) -> Repair:
     """Mend the index, and give chunks vectors that lost them or never had any."""
-    from pincite.cli.ingest import embed
+    from pincite.cli.encoding import embed
     from pincite.repair import repair_index
 
     done = repair_index(call.folder("doctor --repair"))

@@ -194,36 +194,12 @@ def _run(
     k: int,
     depth: int,
 ) -> Run:
-    from pincite.evaluate.harness import Asking, clock
-    from pincite.evaluate.runs import Part, Run
+    from pincite.evaluate.evaluation import run_of
+    from pincite.evaluate.harness import Asking
 
     stream = asker(questions.questions, Asking(depth, k, measures))
-    total = len(questions.questions)
-    rows = list(follow(stream, f"asking {questions.name}", total))
-    parts = tuple(
-        Part(name, _settings_name(index), tuple(answers[at] for _, answers in rows))
-        for at, (name, index) in enumerate(indexes.items())
-    )
-    snapshot = next(iter(indexes.values())).snapshot
-    return Run(
-        questions.name,
-        questions.version,
-        questions.hash,
-        any(question.synthetic for question in questions.questions),
-        snapshot.manifest.generation,
-        len(snapshot.documents()),
-        len(snapshot),
-        k,
-        clock(),
-        __version__,
-        tuple(asked for asked, _ in rows),
-        parts,
-    )
-
-
-def _settings_name(index: Index) -> str:
-    stages = "+".join(stage.name for stage in index.pipeline.rerankers)
-    return f"{index.settings.fingerprint()}/{stages}" if stages else index.settings.fingerprint()
+    rows = list(follow(stream, f"asking {questions.name}", len(questions.questions)))
+    return run_of(questions, indexes, rows, k, __version__)
 
 
 def _save(made: list[Run], folder: Path) -> None:

@@ -10,18 +10,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pincite.cli.encoding import embed
 from pincite.cli.options import PARTIAL, PATH, Call, argument, command, option
 from pincite.cli.terminal import Bar, counted, print_json, say, tell
 from pincite.core.errors import StoreError
 
 if TYPE_CHECKING:
-    from pincite.core.settings import Settings
     from pincite.update import Left, Outcome
 
 WATCH_SECONDS = 1.0
 REPORT_SECONDS = 5.0  # between two lines of progress where no bar can be drawn
 MAX_KINDS = 5  # of files that were passed over, by name
-LONG_WORK = 2000  # chunks to encode: about half a minute
 
 
 @command("ingest")
@@ -78,11 +77,11 @@ class _Work:
     def update(self, *, rebuild: bool, prune: bool) -> Counter[str]:
         """Bring the index up to date once, tell what happened, and return the counts."""
         from pincite.store.location import exists
-        from pincite.update import ingest_files, left_over
+        from pincite.update import iter_ingest, left_over
 
         index, settings, as_json = self.call.index, self.call.settings, self.call.as_json
         start = time.perf_counter()
-        stream = ingest_files(self.files, index, settings, rebuild=rebuild, prune=prune)
+        stream = iter_ingest(self.files, index, settings, rebuild=rebuild, prune=prune)
         outcomes = list(_followed(stream, len(self.files), as_json=as_json))
         seconds = time.perf_counter() - start
         is_there = exists(index, settings.store)
@@ -179,30 +178,6 @@ def _tell_gaps(call: Call, documents: list[str]) -> None:
     if counts:
         words = ", ".join(gaps_in_words(kind, count) for kind, count in counts.items())
         say(f"gaps: {words}; see: pincite audit", style="yellow")
-
-
-def embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
-    """Give new chunks their vectors, and return how many; None if all have them."""
-    from pincite.vectorise import embed_index
-
-    start = time.perf_counter()
-    last = None
-    with Bar("encoding", None) as bar:
-        for step in embed_index(index, settings):
-            if last is None and step.total > LONG_WORK and not as_json:
-                tell(
-                    f"search by words works now; encoding {step.total:,} chunks for search by "
-                    "meaning (Ctrl-C is safe: the next ingest goes on)"
-                )
-            last = step
-            bar.update(step.done, step.total)
-    if last is None:
-        return None
-    if last.without and not as_json:
-        have = counted(last.without, "chunk has", "chunks have")
-        tell(f"{have} no vector; search by words still works")
-    seconds = time.perf_counter() - start
-    return {"chunks": last.done - last.without, "without": last.without, "seconds": seconds}
 
 
 @command("remove", settings=False)

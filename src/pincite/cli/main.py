@@ -82,7 +82,7 @@ def app(
     if install_completion or show_completion:
         from pincite.cli.completion import complete
 
-        complete(is_installed=install_completion)
+        complete(context.command, is_installed=install_completion)
         context.exit()
     if as_json:
         raise click.BadParameter("--json stands behind the command: pincite search ... --json")

@@ -118,7 +118,7 @@ def export(call: Call, folder: Path, with_similar: bool) -> None:
 @folder_argument
 def load(call: Call, folder: Path) -> None:
     """Build the index again from the files that 'pincite export' wrote, and compute its vectors."""
-    from pincite.cli.ingest import embed
+    from pincite.cli.encoding import embed
     from pincite.exchange import import_index
     from pincite.store.location import exists
 

@@ -183,14 +183,14 @@ _MOST = {
 
 
 def load_settings(
-    file: Path | None = None,
+    file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
     overrides: Iterable[str] = (),
 ) -> Settings:
     """Return the settings from file, environment and ``key=value`` overrides, in that order."""
     settings = Settings()
     if file is not None:
-        settings = merged(settings, _read_toml(file), origin=str(file))
+        settings = merged(settings, _read_toml(Path(file)), origin=str(file))
     for name, value in sorted((environment or {}).items()):
         # A single word after PINCITE_ (PINCITE_DATA, PINCITE_INDEX) is not a setting's name.
         if name.startswith("PINCITE_") and "__" in name:

@@ -22,12 +22,9 @@ from typing import Any
 from pincite.core.errors import MALFORMED, StaleIndex, StoreError
 from pincite.store.array_files import LISTING
 from pincite.store.files import delete, sha256_of, sync, write_durably
+from pincite.store.format import FORMAT, READABLE
 from pincite.store.listing import checked_entry, listed_files
 
-FORMAT = 3
-# Format 2 has no checksum in its manifests and no layout at the end of its arrays; it is read as it
-# is, and what is written next has the present format.
-READABLE = (2, FORMAT)
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
 SEGMENTS, VECTORS = "segments/", "vectors/"

@@ -11,7 +11,7 @@ import pytest
 
 from pincite import __version__
 from pincite.cli import about
-from pincite.store.manifest import FORMAT
+from pincite.store.format import FORMAT
 
 
 def test_the_first_line_is_the_version(pincite: Callable[..., Any]) -> None:
@@ -32,7 +32,9 @@ def test_json_without_version_is_refused(pincite: Callable[..., Any]) -> None:
 
 
 def test_an_extra_is_there_if_all_of_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(about, "EXTRAS", {"all": ("json", "email.message"), "none": ("json", "no.x")})
+    monkeypatch.setattr(
+        about, "EXTRAS", {"all": ("json", "email.message"), "none": ("json", "no.x")}
+    )
     assert about.extras_present() == ["all"]
 
 
