@@ -11,8 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.servers.postgres import Postgres
 from click.testing import CliRunner
+from tests.servers.postgres import Postgres
 
 from pincite.cli.main import app
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
