@@ -9,10 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from typer._completion_shared import get_completion_script
-from typer.main import get_command
+import click
 
 from pincite import __version__
+from pincite.cli.completion import script
 from pincite.cli.main import app
 from pincite.core.errors import PinciteError
 from pincite.core.settings import Settings
@@ -28,11 +28,11 @@ _FIELD = re.compile(r"((?:    #[^\n]*\n)*)    (\w+): ([^=\n]+) = ([^\n]+)\n")
 def cli_page() -> str:
     """Return the reference of all commands: what `--help` says, independent of its layout."""
     parts = ["# Commands\n\nMade from the program by `make docs`; `--help` says the same.\n"]
-    for name, command in _commands(get_command(app)):
+    for name, command in _commands(app):
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         options = [each for each in command.params if each.param_type_name == "option"]
         usage = " ".join(["pincite", name, *(_usage(each) for each in arguments), "[OPTIONS]"])
-        parts.append(f"## pincite {name}\n\n{command.help}\n\n    {usage}\n")
+        parts.append(f"## pincite {name}\n\n{inspect.cleandoc(command.help)}\n\n    {usage}\n")
         parts += [f"- `{_usage(each)}`: {each.help}" for each in arguments]
         parts += [f"- `{', '.join(each.opts)}`: {each.help}{_more(each)}" for each in options]
         parts.append("")
@@ -45,8 +45,10 @@ def cli_page() -> str:
 
 def _commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every command with its whole name; those of a group stand behind its name."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
             yield from _commands(command, f"{above}{name} ")
         else:
             yield f"{above}{name}", command
@@ -67,7 +69,9 @@ def _usage(argument: Any) -> str:
 
 
 def _more(option: Any) -> str:
-    default = f" Default: `{option.default}`." if option.default not in (None, False, "") else ""
+    words = option.show_default if isinstance(option.show_default, str) else ""
+    default = words or option.to_info_dict()["default"]
+    default = f" Default: `{default}`." if default not in (None, False, "") else ""
     return default + (f" Environment: `{option.envvar}`." if option.envvar else "")
 
 
@@ -97,7 +101,7 @@ def _toml(value: object) -> str:
 
 def man_page() -> str:
     """Return the manual of all commands for `man pincite`."""
-    group = get_command(app)
+    group = app
     parts = [
         f'.TH PINCITE 1 "" "pincite {__version__}" "User Commands"',
         ".SH NAME\npincite \\- find the exact clause, table row or rule and cite it",
@@ -139,16 +143,8 @@ def _roff(text: str) -> str:
     return f"\\&{safe}" if safe.startswith((".", "'")) else safe
 
 
-def completion(shell: str) -> str:
-    """Return the script that completes commands and options in a shell."""
-    script = get_completion_script(
-        prog_name="pincite", complete_var="_PINCITE_COMPLETE", shell=shell
-    )
-    return script.strip() + "\n"
-
-
 PAGES = {"cli.md": cli_page, "settings.md": settings_page, "man/pincite.1": man_page}
-# Where each shell looks for them below share/; their text is typer's own.
+# Where each shell looks for them below share/; their text is click's own.
 COMPLETIONS = {"bash": "pincite", "zsh": "_pincite", "fish": "pincite.fish"}
 
 if __name__ == "__main__":
@@ -158,4 +154,4 @@ if __name__ == "__main__":
     for shell, name in COMPLETIONS.items():
         file = HERE / "completions" / shell / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(completion(shell), encoding="utf-8")
+        file.write_text(script(app, shell), encoding="utf-8")

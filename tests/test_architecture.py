@@ -32,6 +32,9 @@ LAYERS = [
     {"cluster"},
     {"core", "model"},
 ]
+# The front door: its verbs call rooms above the Index that those rooms read with, and import them
+# when they are called. Nothing of them is loaded with it; see the test of what a search loads.
+DOOR, BEHIND_THE_DOOR = "api.py", ("ask", "evaluate", "update", "vectorise")
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 
 
@@ -52,7 +55,10 @@ def imports(file: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-    return {name for name in found if name.split(".")[0] == "pincite"}
+    ours = {name for name in found if name.split(".")[0] == "pincite"}
+    if file == ROOT / DOOR:
+        ours -= {name for name in ours if name.split(".")[1] in BEHIND_THE_DOOR}
+    return ours
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
@@ -94,7 +100,7 @@ def test_public_names_are_what_they_say() -> None:
     assert sorted(pincite.__all__) == sorted(pincite._HOMES)
     for name in pincite.__all__:
         assert getattr(pincite, name).__name__ == name
-    assert len(pincite.__all__) <= 20
+    assert len(pincite.__all__) <= 24
 
 
 @pytest.mark.alone
@@ -102,7 +108,7 @@ def test_import_is_light_and_fast() -> None:
     code = (
         "import sys, time; start = time.perf_counter(); import pincite;"
         "took = time.perf_counter() - start;"
-        "heavy = {'numpy', 'typer', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz',"
+        "heavy = {'numpy', 'click', 'rich', 'markdown_it', 'sqlite3', 'Stemmer', 'rapidfuzz',"
         "'httpx', 'jinja2', 'regex', 'prometheus_client'};"
         "print(took, sorted(heavy & set(sys.modules)))"
     )
@@ -122,6 +128,39 @@ def test_searching_does_not_load_the_readers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def loaded(code: str) -> set[str]:
+    """Return the modules that some code leaves loaded, in an interpreter of its own."""
+    told = f"import sys; {code}; sys.stderr.write(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_opening_the_door_loads_no_room_above() -> None:
+    names = {name.split(".")[1] for name in loaded("import pincite.api") if "pincite." in name}
+    assert not names & {*BEHIND_THE_DOOR, "agent", "cli", "ingest", "serve", "tune"}
+
+
+def test_the_version_loads_nothing_heavy() -> None:
+    code = "from pincite.cli.main import app; app(['--version'], standalone_mode=False)"
+    heavy = {"numpy", "rich", "pygments", "typer", "pydantic", "importlib.metadata", "sqlite3"}
+    assert not loaded(code) & heavy
+
+
+def test_a_search_loads_what_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "rods.md").write_text("# Rods\n\n## 1.1 Spacing\n\nRods stand 2.4 m apart.\n")
+    pincite.open(tmp_path / "index").ingest(tmp_path / "rods.md")
+    call = ["search", "how far apart are rods", "--index", str(tmp_path / "index")]
+    found = loaded(f"from pincite.cli.main import app; app({call!r}, standalone_mode=False)")
+    heavy = {"rich", "pygments", "typer", "pydantic", "importlib.metadata", "zipfile", "rapidfuzz"}
+    heavy |= {"asyncio", "multiprocessing", "concurrent.futures", "subprocess", "tempfile"}
+    heavy |= {"http.client", "urllib.request", "email", "ssl", "socket", "httpx", "xml", "lxml"}
+    assert not found & heavy
+    rooms = {name.split(".")[1] for name in found if name.startswith("pincite.")}
+    assert not rooms & {"agent", "ask", "evaluate", "ingest", "serve", "tune", "update"}
+    commands = {name for name in found if name.startswith("pincite.cli.")}
+    assert commands == {f"pincite.cli.{name}" for name in ("main", "options", "search", "terminal")}
 
 
 def test_no_code_is_loaded_from_data() -> None:

@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import pincite
-from pincite.cli.main import app
+from pincite.cli.main import COMMANDS
 from pincite.core import errors
 from pincite.core.settings import setting_names
 
@@ -47,7 +46,7 @@ def test_the_man_page_is_good_roff() -> None:
     )
     assert done.stderr == b""
     shown = re.sub(r"\x1b\[[\d;]*m|.\x08", "", done.stdout.decode())
-    for name in get_command(app).commands:  # type: ignore[attr-defined]
+    for name in COMMANDS:
         assert f"   pincite {name}" in shown, name
     assert "--rebuild" in shown and "EXIT STATUS" in shown
 
@@ -60,7 +59,7 @@ def test_every_setting_is_documented() -> None:
 
 def test_every_command_is_in_the_reference() -> None:
     page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
-    for name in get_command(app).commands:  # type: ignore[attr-defined]
+    for name in COMMANDS:
         assert re.search(rf"^## pincite {name}\b", page, re.MULTILINE), name
 
 
@@ -80,6 +79,20 @@ def test_readme_python_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "250.56(B)" in done.stdout
+
+
+def test_the_page_on_python_runs(tmp_path: Path) -> None:
+    """Its blocks, one after the other as a reader would type them."""
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first = [line for line in blocks[0].splitlines() if line]
+    assert len(first) <= 8
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    command = [sys.executable, "-W", "error", "-c", "\n".join(blocks)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for shown in ("250.56(B) ", "2.4 m apart", "16 mm²", "**250.56(B)**", "@misc{electrical-code"):
+        assert shown in done.stdout, shown
 
 
 def test_readme_shows_what_one_sees(tmp_path: Path) -> None:

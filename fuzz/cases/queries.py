@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 
-import typer
+import click
 
 from fuzz.hostile import Case
 from fuzz.targets.places import _asker, index
@@ -88,7 +88,7 @@ def printed(payload: str, folder: Path) -> None:
                     arguments if call[0] not in ("list", "audit") else arguments[:-2],
                     standalone_mode=False,
                 )
-            except (SystemExit, typer.Exit):
+            except (SystemExit, click.exceptions.Exit):
                 pass
             except Exception as error:  # of the command line itself: an argument it does not take
                 if type(error).__module__.startswith("pincite"):

@@ -4,13 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pincite.answer.citing import cite
     from pincite.answer.passage import Passage
-    from pincite.api import Index, Result
+    from pincite.api import Index, Result, open
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
     from pincite.pipeline import Pipeline
-    from pincite.update import Outcome, find_files, ingest_files, remove
+    from pincite.update import (
+        IngestReport,
+        Outcome,
+        find_files,
+        ingest_files,
+        iter_ingest,
+        remove,
+    )
     from pincite.vectorise import embed_index
 
 # The one place that states the version; pyproject.toml reads it here.
@@ -23,6 +31,7 @@ _HOMES = {
     "Filters": "pincite.core.types",
     "Hit": "pincite.core.types",
     "Index": "pincite.api",
+    "IngestReport": "pincite.update",
     "Judgement": "pincite.core.types",
     "Outcome": "pincite.update",
     "Passage": "pincite.answer.passage",
@@ -33,10 +42,13 @@ _HOMES = {
     "Result": "pincite.api",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
+    "cite": "pincite.answer.citing",
     "embed_index": "pincite.vectorise",
     "find_files": "pincite.update",
     "ingest_files": "pincite.update",
+    "iter_ingest": "pincite.update",
     "load_settings": "pincite.core.settings",
+    "open": "pincite.api",
     "remove": "pincite.update",
 }
 
@@ -46,6 +58,7 @@ __all__ = [
     "Filters",
     "Hit",
     "Index",
+    "IngestReport",
     "Judgement",
     "Outcome",
     "Passage",
@@ -56,10 +69,13 @@ __all__ = [
     "Result",
     "Settings",
     "Span",
+    "cite",
     "embed_index",
     "find_files",
     "ingest_files",
+    "iter_ingest",
     "load_settings",
+    "open",
     "remove",
 ]
 

@@ -1,17 +1,24 @@
-"""The front door for reading: open an index, search it, show a place, look up a cell."""
+"""The front door: open an index, put documents in, search, ask, show a place, look up a cell.
+
+The rooms above read with the Index of this module; its verbs that need those rooms (ingest, ask,
+evaluate) import them when they are called.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
+from pincite.answer.citing import cite, cite_place
 from pincite.answer.passage import Passage, passages
 from pincite.core.editions import in_force, when
 from pincite.core.errors import StoreError
+from pincite.core.locations import redact_url
 from pincite.core.settings import Settings
 from pincite.core.stages import PairScorer
 from pincite.core.tables import Cell, find_cells, parse_table
@@ -34,11 +41,19 @@ from pincite.retrieve.companions import Companion, companions
 from pincite.retrieve.neighbours import Neighbours
 from pincite.retrieve.place import missing_places
 from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
+from pincite.store.location import exists
+
+if TYPE_CHECKING:
+    from pincite.answer.values import Answer
+    from pincite.ask.asker import Asker
+    from pincite.ask.events import Event
+    from pincite.evaluate.evaluation import Evaluation
+    from pincite.update import IngestReport, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What a search found, and how."""
+class Result(Sequence[Passage]):
+    """What a search found, best first, and how it was found."""
 
     query: Query
     passages: list[Passage]
@@ -46,6 +61,16 @@ class Result:
     seconds: Mapping[str, float]  # of every stage by name, also of those inside another one
     # Words that the index does not have, each with the one that was searched for instead.
     corrections: Mapping[str, str] = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, at: int) -> Passage: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Passage]: ...
+    def __getitem__(self, at: int | slice) -> Passage | list[Passage]:
+        return self.passages[at]
+
+    def __len__(self) -> int:
+        return len(self.passages)
 
     @property
     def ranking(self) -> Ranking:
@@ -60,17 +85,46 @@ class TableCell:
     cell: Cell
 
     @property
+    def value(self) -> str:
+        """What stands in the cell, without its unit."""
+        return self.cell.value
+
+    @property
+    def unit(self) -> str:
+        """The unit of the value; empty if it has none."""
+        return self.cell.unit
+
+    @property
     def citation(self) -> str:
         """The table, the row as its place is named, the column; ``Index.show`` takes it."""
         return SEPARATOR.join((self.table.locator, self.cell.row_name, self.cell.column_name))
 
 
-class Index:
-    """An index opened for reading; safe to share between threads.
+def open(location: str | Path, settings: Settings | None = None) -> Index:
+    """Return the index in a folder, or in the server of a URL.
 
-    A search sees the generation that was current when the index was opened. A scorer of one's own
-    re-ranks whatever the settings say.
+    One that is not there yet is made when it is first written to.
+
+    >>> import tempfile
+    >>> with open(tempfile.mkdtemp()) as index:
+    ...     done = index.ingest_text("3.1 Rods shall be 2.4 m apart.", id="memo", title="Memo")
+    ...     [passage.citation for passage in index.search("how far apart are rods")]
+    ['Memo']
     """
+    settings = settings or Settings()
+    if exists(location, settings.store):
+        return Index.open(location, settings)
+    return Index._unwritten(location, settings)
+
+
+class Index:
+    """An index; searching it is safe to share between threads.
+
+    A search sees the generation that was current when the index was opened, or that this object
+    wrote last. A scorer of one's own re-ranks whatever the settings say.
+    """
+
+    location: str | Path = ""  # empty if something else opened it
 
     def __init__(
         self,
@@ -98,7 +152,26 @@ class Index:
     ) -> Index:
         """Return the current generation of the index in a folder, or in the server of a URL."""
         settings = settings or Settings()
-        return cls(OpenIndex.open(location, settings.store), settings, scorer)
+        index = cls(OpenIndex.open(location, settings.store), settings, scorer)
+        index.location = location
+        return index
+
+    @classmethod
+    def _unwritten(cls, location: str | Path, settings: Settings) -> Index:
+        """Return an index that can be written to, and has nothing to read yet."""
+        index = cls.__new__(cls)
+        index.location, index.settings = location, settings
+        return index
+
+    if not TYPE_CHECKING:  # a checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if "opened" in vars(self) or name.startswith("__"):
+                raise AttributeError(f"an index has no {name!r}", name=name, obj=self)
+            raise StoreError(
+                f"there is no index in {redact_url(self.location)} yet",
+                hint="put documents in: index.ingest(FILES), or pincite ingest FILES",
+            )
 
     @property
     def metrics(self) -> Metrics | None:
@@ -307,8 +380,132 @@ class Index:
         """Return the ids of all documents."""
         return self.snapshot.documents()
 
+    def cell(
+        self, table: str, row: str, column: str = "", document: str | None = None
+    ) -> TableCell:
+        """Return the one cell that is meant; StoreError if there is none, or more than one."""
+        found = self.cells(table, row, column, document)
+        if len(found) == 1:
+            return found[0]
+        which = f"row {row!r} and column {column!r} in {table}"
+        if not found:
+            raise StoreError(f"no cell for {which}", hint=f"see: index.show({table!r})")
+        places = ", ".join(f"{each.citation} ({each.table.span.doc_id})" for each in found)
+        raise StoreError(
+            f"{len(found)} cells for {which}: {places}",
+            hint="name the document or the column, or take them all: index.cells(…)",
+        )
+
+    def cite(self, place: Passage | str, style: str = "plain", document: str | None = None) -> str:
+        """Return how to cite a passage, or a place by its locator: plain, markdown or bibtex."""
+        if isinstance(place, Passage):
+            return cite(place, style)
+        chunk = self.show(place, document)[0]
+        return cite_place(self.snapshot.title(chunk.span.doc_id), chunk, style)
+
+    def ask(self, question: str, *, filters: Filters = NOTHING, k: int | None = None) -> Answer:
+        """Return the answer to a question: quoted word for word, or written and checked."""
+        return self._asker.answer(question, filters=filters, k=k)
+
+    def ask_stream(
+        self, question: str, *, filters: Filters = NOTHING, k: int | None = None
+    ) -> Iterator[Event]:
+        """Yield what happens while a question is answered; the last event has the answer."""
+        yield from self._asker.ask(question, filters=filters, k=k)
+
+    @cached_property
+    def _asker(self) -> Asker:
+        from pincite.ask.asker import Asker
+
+        return Asker(self)
+
+    def evaluate(
+        self, questions: str | Path, measures: Iterable[str] = (), *, k: int = 10, depth: int = 50
+    ) -> Evaluation:
+        """Return how good this index is on judged questions: a value for each measure."""
+        from pincite.evaluate.evaluation import evaluate
+
+        return evaluate(self, Path(questions), measures, k=k, depth=depth)
+
+    def ingest(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        rebuild: bool = False,
+        prune: bool = False,
+    ) -> IngestReport:
+        """Read files and folders, compute vectors, and return what became of each file.
+
+        Only what is new or changed costs time. This object searches the new state afterwards; no
+        other thread may search it meanwhile.
+        """
+        from pincite.update import ingest_files
+
+        done = ingest_files(paths, self._home, self.settings, rebuild=rebuild, prune=prune)
+        return replace(done, vectors=self._encode())
+
+    def iter_ingest(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        rebuild: bool = False,
+        prune: bool = False,
+    ) -> Iterator[Outcome]:
+        """Do what ``ingest`` does and yield each file as it is done; vectors come at the end.
+
+        Nothing happens before it is iterated.
+        """
+        from pincite.update import iter_ingest
+
+        yield from iter_ingest(paths, self._home, self.settings, rebuild=rebuild, prune=prune)
+        self._encode()
+
+    def ingest_text(self, text: str, *, id: str, title: str = "") -> Outcome:
+        """Put a text into the index as a document of its own; one of the same id is replaced."""
+        from pincite.update import ingest_text
+
+        done = ingest_text(text, id, self._home, self.settings, title=title)
+        self._encode()
+        return done
+
+    def remove(self, documents: str | Iterable[str]) -> list[str]:
+        """Take documents out of the index and return the ids of those that were in it."""
+        from pincite.update import remove
+
+        named = [documents] if isinstance(documents, str) else documents
+        gone = remove(self._home, named, self.settings.store)
+        self._reopen()
+        return gone
+
+    @property
+    def _home(self) -> str | Path:
+        if not self.location:
+            raise StoreError("this index was not opened by its place", hint="use pincite.open")
+        return self.location
+
+    def _encode(self) -> int:
+        """Compute the vectors that are missing, show the new state, and return how many."""
+        from pincite.vectorise import embed_index
+
+        count = 0
+        if exists(self._home, self.settings.store):
+            for step in embed_index(self._home, self.settings):
+                count = step.done - step.without
+            self._reopen()
+        return count
+
+    def _reopen(self) -> None:
+        """Read what was written last."""
+        before = vars(self).get("snapshot")
+        fresh = Index.open(self._home, self.settings)
+        vars(self).clear()
+        vars(self).update(vars(fresh))
+        if before is not None:
+            before.close()
+
     def close(self) -> None:
-        self.snapshot.close()
+        if "snapshot" in vars(self):
+            self.snapshot.close()
 
     def __enter__(self) -> Index:
         return self

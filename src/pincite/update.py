@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 from pincite.core.errors import ClusterError, SourceError
 from pincite.core.settings import Settings, StoreSettings
 from pincite.core.types import Loaded
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import find_files, read_bytes
+from pincite.ingest.load import find_files, parse, read_bytes
 from pincite.ingest.pool import Task
 from pincite.ingest.readers import open_readers
 from pincite.store.location import open_snapshot, shape_of
 
+File = str | Path | tuple[Path, str]  # alone, or with the id of its document
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
 
 
@@ -34,8 +36,55 @@ class Outcome:
     node: str = field(default="", compare=False)  # that read it, if it was one of a cluster
 
 
+@dataclass(frozen=True, slots=True)
+class IngestReport(Sequence[Outcome]):
+    """What became of every file, in their order."""
+
+    outcomes: tuple[Outcome, ...]
+    vectors: int = 0  # chunks that got one
+
+    @overload
+    def __getitem__(self, at: int) -> Outcome: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Outcome, ...]: ...
+    def __getitem__(self, at: int | slice) -> Outcome | tuple[Outcome, ...]:
+        return self.outcomes[at]
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many files were added, changed, unchanged, rejected, removed."""
+        return Counter(outcome.status for outcome in self.outcomes)
+
+    @property
+    def rejected(self) -> tuple[Outcome, ...]:
+        """The files that could not be read, each with reason and hint."""
+        return tuple(outcome for outcome in self.outcomes if outcome.status == "rejected")
+
+    def raise_for_rejected(self) -> None:
+        """Raise SourceError if a file could not be read; the others are in the index."""
+        if first := next(iter(self.rejected), None):
+            others = f" (and {len(self.rejected) - 1} more)" if len(self.rejected) > 1 else ""
+            raise SourceError(f"{first.reason}{others}", hint=first.hint)
+
+
 def ingest_files(
-    files: Iterable[tuple[Path, str]],
+    files: str | Path | Iterable[File],
+    location: str | Path,
+    settings: Settings | None = None,
+    *,
+    rebuild: bool = False,
+    prune: bool = False,
+) -> IngestReport:
+    """Bring an index up to date with files and return what became of each; see iter_ingest."""
+    done = iter_ingest(files, location, settings, rebuild=rebuild, prune=prune)
+    return IngestReport(tuple(done))
+
+
+def iter_ingest(
+    files: str | Path | Iterable[File],
     location: str | Path,
     settings: Settings | None = None,
     *,
@@ -44,11 +93,12 @@ def ingest_files(
 ) -> Iterator[Outcome]:
     """Bring an index up to date with files and yield what became of each of them.
 
-    Whatever was yielded when a crash comes is lost only back to the last finished segment; asking
-    again for the same files does only what is left.
+    It works while it is iterated. Whatever was yielded when a crash comes is lost only back to the
+    last finished segment; asking again for the same files does only what is left.
 
     Args:
-        files: paths with their document ids, as :func:`find_files` returns them.
+        files: files and folders, or paths with their document ids as :func:`find_files`
+            returns them.
         location: the folder where the index is or will be, or the URL of its server.
         rebuild: start from nothing; the old index serves until the new one is complete.
         prune: remove documents of the index that are not among the files.
@@ -58,7 +108,7 @@ def ingest_files(
     writer = IndexBuilder(location, settings, rebuild=rebuild, profile=profile)
     with writer as builder, open_readers(settings) as readers:
         seen: set[str] = set()
-        plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in files)
+        plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in _named(files))
         try:
             for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
@@ -76,6 +126,40 @@ def ingest_files(
                 if doc_id not in seen and builder.drop(doc_id):
                     yield Outcome(doc_id, "removed")
         builder.flush()
+
+
+def _named(files: str | Path | Iterable[File]) -> Iterator[tuple[Path, str]]:
+    """Yield files with their document ids; folders as the files in them."""
+    for each in [files] if isinstance(files, str | Path) else files:
+        if isinstance(each, str | Path):
+            yield from find_files(each)
+        else:
+            yield each
+
+
+def ingest_text(
+    text: str,
+    doc_id: str,
+    location: str | Path,
+    settings: Settings | None = None,
+    *,
+    title: str = "",
+) -> Outcome:
+    """Put a text into an index as a document of its own, read as Markdown.
+
+    A document of the same id is replaced.
+    """
+    settings = settings or Settings()
+    data = (f"# {title}\n\n{text}" if title else text).encode()
+    profile = profile_fingerprint(settings.ingest.profile)
+    with IndexBuilder(location, settings, profile=profile) as builder:
+        known = builder.meta(doc_id)
+        if known and known["sha256"] == hashlib.sha256(data).hexdigest():
+            return Outcome(doc_id, "unchanged", bytes=len(data))
+        loaded = parse(data, doc_id, settings.ingest, source=f"text:{doc_id}", kind="text.md")
+        done = _put(builder, Task(doc_id, data, "", len(data)), loaded)
+        builder.flush()
+    return done
 
 
 def _plan(
@@ -169,4 +253,12 @@ def remove(
     return gone
 
 
-__all__ = ["Outcome", "find_files", "ingest_files", "remove"]
+__all__ = [
+    "IngestReport",
+    "Outcome",
+    "find_files",
+    "ingest_files",
+    "ingest_text",
+    "iter_ingest",
+    "remove",
+]

@@ -68,7 +68,7 @@ def write_sources(home: Path, number: int) -> None:
 def ingest(home: Path) -> None:
     """Bring the index up to date with the sources."""
     files = update.find_files([home / "sources"])
-    for outcome in update.ingest_files(files, home / "index", SETTINGS, prune=True):
+    for outcome in update.iter_ingest(files, home / "index", SETTINGS, prune=True):
         assert outcome.status != "rejected", outcome.reason
     encode(home)
 

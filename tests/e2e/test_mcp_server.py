@@ -18,9 +18,9 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
 
+from click.testing import CliRunner  # noqa: E402
 from mcp.client.stdio import stdio_client  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
 
 from pincite import __version__  # noqa: E402
 from pincite.cli.main import app  # noqa: E402

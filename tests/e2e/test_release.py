@@ -163,8 +163,8 @@ COMPLETE = {
         printf '%s\\n' "${{COMPREPLY[@]}}" """,
     "fish": """source share/fish/vendor_completions.d/pincite.fish
         complete -C 'pincite {line}' """,
-    "zsh": """export _TYPER_COMPLETE_ARGS='pincite {line}'
-        _PINCITE_COMPLETE=complete_zsh pincite""",
+    "zsh": """export COMP_WORDS='pincite {line}' COMP_CWORD={count}
+        _PINCITE_COMPLETE=zsh_complete pincite""",
 }
 
 

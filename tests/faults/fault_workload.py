@@ -390,7 +390,7 @@ def _ingest_files(home: Path, wanted: Texts) -> None:
     """Ingest as the command does: files, read by children."""
     _write_files(home, wanted)
     files = update.find_files([home / "sources"])
-    for outcome in update.ingest_files(files, home / INDEX, SETTINGS, prune=True):
+    for outcome in update.iter_ingest(files, home / INDEX, SETTINGS, prune=True):
         require(outcome.status != "rejected", outcome.reason)
 
 

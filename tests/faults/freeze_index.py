@@ -18,7 +18,7 @@ from pincite.core.settings import EmbeddingSettings, SearchSettings, Settings
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.enrichment.profile_choice import profile_fingerprint
 from pincite.ingest.load import parse
-from pincite.store.manifest import FORMAT
+from pincite.store.format import FORMAT
 from pincite.vectorise import embed_index
 
 SAMPLES = Path(__file__).parents[2] / "samples"

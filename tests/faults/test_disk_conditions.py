@@ -21,7 +21,8 @@ from scripts.release.build import unpack
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex
 from pincite.repair import repair_index
-from pincite.store.manifest import FORMAT, current, damage, point_to
+from pincite.store.format import FORMAT
+from pincite.store.manifest import current, damage, point_to
 from pincite.store.snapshot import Snapshot
 from pincite.update import ingest_files
 

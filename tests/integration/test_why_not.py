@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pincite.api import Index
-from pincite.cli.explain import _stage
 from pincite.cli.main import app
+from pincite.cli.search import _stage
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
 from pincite.explain import FIRST_STAGE, StageView, _verdict

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pincite.cli.main import app
 from pincite.core.errors import SourceError, StoreError

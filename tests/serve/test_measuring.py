@@ -30,7 +30,7 @@ from .conftest import ROOT, client, run, settings
 @pytest.fixture(scope="module")
 def measured(sample_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of the samples with a stored run of two pipelines."""
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     folder = Path(shutil.copytree(sample_index, tmp_path_factory.mktemp("measured") / "index"))
     questions = ROOT / "samples" / "questions.jsonl"

@@ -277,7 +277,7 @@ def test_an_empty_store_takes_its_first_document(postgres: Postgres, tmp_path: P
 def test_agents_reach_a_store(postgres: Postgres, folder: Path, tmp_path: Path) -> None:
     """`pincite mcp` lends what a store has now, and asks it no more often than it has to."""
     pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
-    from pincite.cli.mcp import _lent
+    from pincite.cli.serve import _lent
     from pincite.mcp.server import make_server
     from pincite.serve.collections import Collection
 

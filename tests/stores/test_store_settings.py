@@ -11,8 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 from tests.servers.postgres import Postgres
-from typer.testing import CliRunner
 
 from pincite.cli.main import app
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable

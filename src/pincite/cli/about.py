@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
-import re
-from importlib import metadata
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pincite import __version__
-from pincite.cli.options import out, print_json
+from pincite.cli.terminal import print_json, say
 
-HOME = Path(str(files("pincite")))
+HOME = Path(__file__).parents[1]
 MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "rerank/minilm"}
-_EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
+# What each extra of the package brings, by the modules that it is imported as. The metadata of
+# the package says it too, and takes ten times as long to read.
+EXTRAS = {
+    "chroma": ("httpx",),
+    "client": ("httpx",),
+    "haystack": ("haystack",),
+    "hub": ("sentence_transformers",),
+    "langchain": ("langchain_core",),
+    "learn": ("lightgbm", "sklearn"),
+    "llama-index": ("llama_index.core",),
+    "local-llm": ("xllamacpp",),
+    "mcp": ("mcp",),
+    "milvus": ("pymilvus",),
+    "mongodb": ("pymongo",),
+    "ocr": ("rapidocr",),
+    "postgres": ("psycopg",),
+    "ray": ("ray",),
+    "re2": ("re2",),
+    "serve": ("fastapi", "uvicorn", "python_multipart", "jinja2"),
+    "train": ("torch", "onnx"),
+}
 
 
 def show_version(*, as_json: bool) -> None:
@@ -26,7 +45,7 @@ def show_version(*, as_json: bool) -> None:
         return
     commit, _, changed = facts["commit"].partition(" ")
     made = f"commit {commit[:12]} {changed}".strip() if commit else "a source tree"
-    out.print(f"pincite {__version__} ({made})", markup=False)
+    say(f"pincite {__version__} ({made})")
     lines = {
         "python": facts["python"],
         "platform": facts["platform"],
@@ -36,12 +55,12 @@ def show_version(*, as_json: bool) -> None:
         "samples": facts["samples"],
     }
     for name, value in lines.items():
-        out.print(f"  {name:<21} {value}", markup=False, soft_wrap=True)
+        say(f"  {name:<21} {value}")
 
 
 def build_facts() -> dict[str, Any]:
     """Return version, commit, platform, index format, models with checksums, and extras."""
-    from pincite.store.manifest import FORMAT
+    from pincite.store.format import FORMAT
 
     return {
         "version": __version__,
@@ -64,12 +83,12 @@ def _commit() -> str:
 
 
 def _model(folder: Path) -> dict[str, Any]:
-    from pincite.store.files import sha256_of
-
     weights = folder / "model.onnx"
     if not weights.is_file():
         return {"sha256": "missing", "bytes": 0}
-    return {"sha256": sha256_of(weights), "bytes": weights.stat().st_size}
+    with weights.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return {"sha256": digest, "bytes": weights.stat().st_size}
 
 
 def _samples() -> Path:
@@ -78,22 +97,12 @@ def _samples() -> Path:
 
 
 def extras_present() -> list[str]:
-    """Return the extras all of whose packages are here, by what the package itself asks for."""
-    try:
-        package = metadata.distribution("pincite")
-    except metadata.PackageNotFoundError:  # a source tree that was never installed
-        return []
-    needs: dict[str, list[str]] = {}
-    for line in package.requires or ():
-        if found := _EXTRA.search(line):
-            name = re.match(r"[\w.-]+", line)
-            needs.setdefault(found[1], []).append(name[0] if name else line)
-    return sorted(extra for extra, names in needs.items() if all(map(_is_here, names)))
+    """Return the extras all of whose packages are here."""
+    return sorted(extra for extra, modules in EXTRAS.items() if all(map(_is_here, modules)))
 
 
-def _is_here(name: str) -> bool:
+def _is_here(module: str) -> bool:
     try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package around it
         return False
-    return True

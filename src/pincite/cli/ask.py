@@ -1,115 +1,94 @@
-"""pincite ask: an answer with numbered citations, and the sources below it."""
+"""pincite ask and agent: answers with numbered citations, at once or in several steps."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from pincite.cli.filter_options import (
-    AccessOption,
-    AsOfFilter,
-    AudienceOption,
-    DocumentsOption,
-    KindOption,
-    PathOption,
-    filters_from,
-)
 from pincite.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    err,
-    out,
-    print_json,
-    settings_from,
-    told,
+    Call,
+    argument,
+    as_of_option,
+    command,
+    filter_options,
+    option,
+    report_errors,
 )
-from pincite.cli.terminal import safe
+from pincite.cli.terminal import print_json, safe, say, tell
 from pincite.core.answer_settings import AnswerSettings
-from pincite.core.errors import ConfigError, PinciteError
+from pincite.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pincite.agent.agent import AgentAnswer
     from pincite.answer.values import Answer
     from pincite.ask.events import Event
+    from pincite.core.types import Filters
+
+MAX_PLACES = 6  # of a step of the agent, shown
 
 
+@command("ask")
+@argument("question", help="A question, a term, a place or a table's cell.")
+@option(
+    "-k",
+    type=click.IntRange(min=1),
+    help=f"How many hits are read; {AnswerSettings().k} unless answer.k is set.",
+)
+@option("--llm", default="", help="Let a language model write: its URL, as answer.url.")
+@option("--model", default="", help="Its name there, as answer.model.")
+@filter_options("documents", "as_of", "kinds", "path", "audience", "access")
+@option("--stream", is_flag=True, help="Print every event as a line of JSON.")
 def ask(
-    question: Annotated[str, typer.Argument(help="A question, a term, a place or a table's cell.")],
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            help=f"How many hits are read; {AnswerSettings().k} unless answer.k is set.",
-            min=1,
-        ),
-    ] = None,
-    llm: Annotated[
-        str,
-        typer.Option("--llm", help="Let a language model write: its URL, as answer.url."),
-    ] = "",
-    model: Annotated[str, typer.Option("--model", help="Its name there, as answer.model.")] = "",
-    documents: DocumentsOption = None,
-    as_of: AsOfFilter = "",
-    kinds: KindOption = None,
-    path: PathOption = None,
-    audience: AudienceOption = "",
-    access: AccessOption = None,
-    index: IndexOption = DEFAULT_INDEX,
-    config: ConfigOption = None,
-    sets: SetOption = None,
-    stream: Annotated[
-        bool, typer.Option("--stream", help="Print every event as a line of JSON.")
-    ] = False,
-    as_json: JsonOption = False,
-) -> None:
+    call: Call, question: str, k: int | None, llm: str, model: str, filters: Filters, stream: bool
+) -> int:
     """Answer a question from the documents, with citations that were checked."""
-    from pincite import api
+    from pincite.api import Index
     from pincite.ask.asker import Asker
 
-    with told(as_json=as_json or stream, index=index):
-        settings = settings_from(config, sets)
-        answering = settings.answer
-        if llm:
-            answering = replace(answering, url=llm)
-        if model:
-            answering = replace(answering, model=model)
-        if model and not answering.url:
-            raise ConfigError("--model without a service", hint="give its URL with --llm")
-        filters = filters_from(
-            documents, as_of=as_of, kinds=kinds, path=path, audience=audience, access=access
-        )
-        with api.Index.open(index, settings) as opened:
-            events = Asker(opened, answering).ask(question, filters=filters, k=k)
-            if stream:
-                _print_events(events)
-                return
-            # Words of a model are shown as they come; quotations are there at once.
-            answer = _followed(events, is_shown=bool(answering.url) and not as_json)
-    if as_json:
+    as_json = call.as_json or stream
+    with (
+        report_errors(replace(call, as_json=as_json)),
+        Index.open(call.index, call.settings) as opened,
+    ):
+        answering = _answering(call, llm, model)
+        events = Asker(opened, answering).ask(question, filters=filters, k=k)
+        if stream:
+            return _print_events(events)
+        # Words of a model are shown as they come; quotations are there at once.
+        answer = _followed(events, is_shown=bool(answering.url) and not call.as_json)
+    if call.as_json:
         print_json(answer.plain())
-        return
-    _print(answer, is_written=bool(answering.url))
+    else:
+        _print_answer(answer, is_written=bool(answering.url))
+    return 0
 
 
-def _print_events(events: Iterable[Event]) -> None:
-    """Print events as they happen; leave with the code of an error."""
-    error: PinciteError | None = None
+def _answering(call: Call, llm: str, model: str) -> AnswerSettings:
+    """Return how to answer, with the language model of this call."""
+    found = call.settings.answer
+    found = replace(found, url=llm or found.url, model=model or found.model)
+    if model and not found.url:
+        raise ConfigError("--model without a service", hint="give its URL with --llm")
+    return found
+
+
+def _print_events(events: Iterable[Event]) -> int:
+    """Print events as they happen; return the exit code of an error."""
+    error = None
     for event in events:
         print_json({"event": event.name, "data": event.plain()})
         sys.stdout.flush()
         error = getattr(event, "error", None)
-    if error is not None:
-        raise typer.Exit(error.exit_code)
+    return error.exit_code if error is not None else 0
 
 
 def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
+    """Return the answer that events end with, its words shown as they come."""
     from pincite.ask.events import CompleteEvent, ErrorEvent, RejectedEvent, TokenEvent
 
     for event in events:
@@ -117,7 +96,7 @@ def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
             sys.stdout.write(safe(event.text))
             sys.stdout.flush()
         elif isinstance(event, RejectedEvent) and is_shown:
-            err.print(f"\nrejected: {event.citation.reason}", soft_wrap=True, markup=False)
+            tell(f"\nrejected: {event.citation.reason}")
         elif isinstance(event, ErrorEvent):
             if is_shown:
                 sys.stdout.write("\n")
@@ -127,40 +106,34 @@ def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
     raise AssertionError("a stream ends with complete or error")
 
 
-def _print(answer: Answer, *, is_written: bool) -> None:
-    from rich.text import Text
-
+def _print_answer(answer: Answer, *, is_written: bool) -> None:
     if answer.abstention:
         if not is_written or not answer.model:
-            out.print(Text(answer.text, style="bold"), soft_wrap=True)
-        out.print(Text(f"reason: {answer.abstention.reason}", style="dim"))
+            say(answer.text, style="bold")
+        say(f"reason: {answer.abstention.reason}", style="dim")
         for place in answer.abstention.nearest:
             page = f", p. {place.page}" if place.page is not None else ""
-            near = f"nearest: {place.title}, {place.locator}{page}"
-            out.print(Text(near, style="dim"), soft_wrap=True)
+            say(f"nearest: {place.title}, {place.locator}{page}", style="dim")
         return
     if is_written and answer.model:
-        out.print()
+        say()
     else:
         for sentence in answer.sentences:
             numbers = "".join(f"[{each.source}]" for each in sentence.citations)
-            line = Text.assemble(sentence.text, (f" {numbers}", "bold cyan"))
-            out.print(line, soft_wrap=True)
-    out.print()
+            say(sentence.text, (f" {numbers}", "bold cyan"))
+    say()
     _print_sources(answer)
     for note in answer.notes:
-        err.print(f"note: {note}", soft_wrap=True, markup=False)
+        tell(f"note: {note}")
     if answer.model:
         usage = answer.usage
-        counted = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+        tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
         cost = f", cost {usage.cost:.6g}" if usage.cost else ""
-        err.print(f"{answer.model}: {counted}{cost}", style="dim", markup=False)
+        tell(f"{answer.model}: {tokens}{cost}", style="dim")
 
 
 def _print_sources(answer: Answer) -> None:
     """Print where every citation leads, each place once."""
-    from rich.text import Text
-
     numbered = {source.number: source for source in answer.sources}
     lines = []
     for citation in answer.citations:
@@ -168,4 +141,43 @@ def _print_sources(answer: Answer) -> None:
         where = f" {source.cited(citation)}"
         lines.append((f"[{citation.source}]", where, f"  ({source.span.doc_id})"))
     for number, where, document in dict.fromkeys(lines):
-        out.print(Text.assemble((number, "bold cyan"), where, (document, "dim")), soft_wrap=True)
+        say((number, "bold cyan"), where, (document, "dim"))
+
+
+@command("agent")
+@argument("question", help="What to look up or calculate.")
+@option("--steps", type=click.IntRange(1, 50), default=12, help="Steps that may be taken.")
+@as_of_option
+def agent(call: Call, question: str, steps: int, as_of: str | None) -> None:
+    """Answer in steps: search, follow references, look up cells, calculate; print the trace.
+
+    Without answer.url a planner takes the steps; with it, the language model there does.
+    """
+    from pincite.agent.agent import Agent
+    from pincite.api import Index
+    from pincite.core.types import Filters
+
+    with Index.open(call.index, call.settings) as opened:
+        filters = Filters(as_of=as_of or "")
+        answered = Agent(opened, most_steps=steps).answer(question, filters=filters)
+    if call.as_json:
+        print_json(answered.plain())
+    else:
+        _print_steps(answered)
+
+
+def _print_steps(answered: AgentAnswer) -> None:
+    for step in answered.trace.steps:
+        named = ", ".join(f"{name}={value!r}" for name, value in step.arguments.items() if value)
+        places = list(dict.fromkeys(place.locator for place in step.found.places))
+        more = " …" if len(places) > MAX_PLACES else ""
+        found = ", ".join(places[:MAX_PLACES]) + more or step.found.text.partition("\n")[0]
+        tell(f"{step.number}. {step.tool}({named}) → {found}  ({step.ms:.0f} ms)", style="dim")
+    answer = answered.answer
+    say(answer.text)
+    cited = {citation.source for citation in answer.citations}
+    for source in answer.sources:
+        if source.number in cited:
+            say(f"[{source.number}] {source.citation}")
+    for note in answer.notes:
+        tell(note)

@@ -6,84 +6,60 @@ import platform
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from pincite import __version__
-from pincite.cli.encoding import embed
-from pincite.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    counted,
-    folder_of,
-    out,
-    print_json,
-    settings_from,
-    told,
-)
+from pincite.cli.options import PARTIAL, Call, command, option
+from pincite.cli.terminal import counted, print_json, say
 from pincite.core.errors import PinciteError, StaleIndex, StoreError
 from pincite.core.locations import is_server, redact_url
 from pincite.core.settings import Settings
 
 if TYPE_CHECKING:
+    from pincite.core.settings import Settings
     from pincite.repair import Repair
     from pincite.store.manifest import Manifest
 
-PARTIAL = 3  # exit code: documents are gone and have to be read again
 
-
-def doctor(
-    index: IndexOption = DEFAULT_INDEX,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what can be mended, and name what cannot.")
-    ] = False,
-    config: ConfigOption = None,
-    sets: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@command("doctor")
+@option("--repair", is_flag=True, help="Mend what can be mended, and name what cannot.")
+def doctor(call: Call, repair: bool) -> int:
     """Check the installation and the index: every checksum of a folder, or what a server has."""
     facts = {"pincite": __version__, "python": platform.python_version()}
-    with told(as_json=as_json):
-        settings = settings_from(config, sets)
-        done = _repair(index, settings, as_json=as_json) if repair else None
-    problems, hint = _check(index, settings, facts)
+    done = _repair(call) if repair else None
+    problems, hint = _check(call.index, call.settings, facts)
     report = {"ok": not problems, "facts": facts, "problems": problems, "hint": hint}
-    if as_json:
+    if call.as_json:
         print_json(report | ({"repair": asdict(done)} if done else {}))
     else:
-        _tell(facts, problems, hint, done)
+        _print(facts, problems, hint, done)
     if problems:
-        raise typer.Exit(StoreError.exit_code)
-    if done and (done.lost or done.lost_unnamed):
-        raise typer.Exit(PARTIAL)
+        return StoreError.exit_code
+    return PARTIAL if done and (done.lost or done.lost_unnamed) else 0
 
 
-def _tell(facts: dict[str, str], problems: list[str], hint: str, done: Repair | None) -> None:
+def _print(facts: dict[str, str], problems: list[str], hint: str, done: Repair | None) -> None:
     for name, value in facts.items():
-        out.print(f"{name:<12} {value}", markup=False, soft_wrap=True)
+        say(f"{name:<12} {value}")
     for line in _repaired(done) if done else ():
-        out.print(f"repair       {line}", markup=False, soft_wrap=True)
+        say(f"repair       {line}")
     for problem in problems:
-        out.print(Text.assemble(("problem      ", "bold red"), problem), soft_wrap=True)
+        say(("problem      ", "bold red"), problem)
     if done and not problems and not done.is_complete:
         hint = "read the documents again: pincite ingest FILES"
     if hint:
-        out.print(Text.assemble(("hint         ", "bold"), hint), soft_wrap=True)
+        say(("hint         ", "bold"), hint)
     else:
-        out.print("all is well", style="green")
+        say("all is well", style="green")
 
 
-def _repair(index: str, settings: Settings, *, as_json: bool) -> Repair:
+def _repair(call: Call) -> Repair:
     """Mend the index, and give chunks vectors that lost them or never had any."""
+    from pincite.cli.encoding import embed
     from pincite.repair import repair_index
 
-    done = repair_index(folder_of(index, "doctor --repair"))
-    encoded = embed(index, settings, as_json=as_json)
+    done = repair_index(call.folder("doctor --repair"))
+    encoded = embed(call.index, call.settings, as_json=call.as_json)
     done.vectors = int(encoded["chunks"]) if encoded else 0
     return done
 

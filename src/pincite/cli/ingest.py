@@ -1,4 +1,4 @@
-"""pincite ingest: files and folders into an index."""
+"""pincite ingest and remove: documents into an index and out of it."""
 
 from __future__ import annotations
 
@@ -6,154 +6,161 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from pincite.cli.audit import gaps_in_words
 from pincite.cli.encoding import embed
 from pincite.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    counted,
-    err,
-    out,
-    print_json,
-    settings_from,
-    told,
+    PARTIAL,
+    PATH,
+    Call,
+    argument,
+    command,
+    option,
 )
+from pincite.cli.terminal import Bar, counted, print_json, say, tell
+from pincite.core.errors import StoreError
 from pincite.core.locations import redact_url
 
 if TYPE_CHECKING:
-    from pincite.core.settings import Settings
     from pincite.update import Left, Outcome
 
 WATCH_SECONDS = 1.0
-MOST_KINDS = 5  # of files that were passed over, by name
-PARTIAL = 3  # exit code: some files were rejected, the rest is in the index
+REPORT_SECONDS = 5.0  # between two lines of progress where no bar can be drawn
+MAX_KINDS = 5  # of files that were passed over, by name
 
 
-def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", show_default=False)],
-    index: IndexOption = DEFAULT_INDEX,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build the index anew.")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents that are no longer among the files.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Stay and follow the files; Ctrl-C ends it.")
-    ] = False,
-    config: ConfigOption = None,
-    sets: SetOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@command("ingest")
+@argument("paths", nargs=-1, required=True, type=PATH, help="Files and folders.")
+@option("--rebuild", is_flag=True, help="Build the index anew.")
+@option("--prune", is_flag=True, help="Remove documents that are no longer among the files.")
+@option("--watch", is_flag=True, help="Stay and follow the files; Ctrl-C ends it.")
+def ingest(call: Call, paths: tuple[Path, ...], rebuild: bool, prune: bool, watch: bool) -> int:
     """Read documents into the index; only what is new or changed costs time."""
-    from pincite import update
     from pincite.cluster import connected
 
-    with told(as_json=as_json, index=index), ExitStack() as stack:
-        settings = settings_from(config, sets)
-        stack.enter_context(connected(settings.cluster))  # once, for all that follows
-        others: list[Path] = []
-        files = update.find_files(paths, others)
-        work = _Work(index, settings, paths, others)
-        counts = _once(files, work, rebuild=rebuild, prune=prune, as_json=as_json)
-        seen = _signature(files)
+    with ExitStack() as stack:
+        stack.enter_context(connected(call.settings.cluster))  # once, for all that follows
+        work = _Work(call, paths)
+        done = work.update(rebuild=rebuild, prune=prune)
+        seen = work.signature()
         while watch:
             time.sleep(WATCH_SECONDS)
-            others.clear()
-            files = update.find_files(paths, others)
-            if _signature(files) != seen:
-                seen = _signature(files)
-                _once(files, work, rebuild=False, prune=True, as_json=as_json)
-    if counts["rejected"] or not files:
-        raise typer.Exit(PARTIAL)
+            work.look()
+            if work.signature() != seen:
+                seen = work.signature()
+                work.update(rebuild=False, prune=True)
+    return PARTIAL if done["rejected"] or not work.files else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Work:
-    """What stays the same however often the files change."""
+    """Files and the index that follows them, however often they change."""
 
-    index: str
-    settings: Settings
-    paths: list[Path]
-    others: list[Path]  # files of the folders that nobody can read
+    call: Call
+    paths: tuple[Path, ...]
+    files: list[tuple[Path, str]] = field(default_factory=list)
+    others: list[Path] = field(default_factory=list)  # files of the folders that nobody can read
 
+    def __post_init__(self) -> None:
+        self.look()
 
-def _signature(files: list[tuple[Path, str]]) -> list[tuple[str, int, int]]:
-    """Return what changes when a file does, without reading it."""
-    found = []
-    for file, doc_id in files:
-        with suppress(OSError):  # gone between listing and looking
-            facts = file.stat()
-            found.append((doc_id, facts.st_mtime_ns, facts.st_size))
-    return found
+    def look(self) -> None:
+        """Find the files anew."""
+        from pincite.update import find_files
 
+        self.others.clear()
+        self.files = find_files(self.paths, self.others)
 
-def _once(
-    files: list[tuple[Path, str]], work: _Work, *, rebuild: bool, prune: bool, as_json: bool
-) -> Counter[str]:
-    """Bring the index up to date once, tell what happened, and return the counts."""
-    from pincite import update
-    from pincite.store.location import exists
+    def signature(self) -> list[tuple[str, int, int]]:
+        """Return what changes when a file does, without reading it."""
+        found = []
+        for file, doc_id in self.files:
+            with suppress(OSError):  # gone between listing and looking
+                facts = file.stat()
+                found.append((doc_id, facts.st_mtime_ns, facts.st_size))
+        return found
 
-    index, settings = work.index, work.settings
-    start = time.perf_counter()
-    outcomes = []
-    stream = update.ingest_files(files, index, settings, rebuild=rebuild, prune=prune)
-    for outcome in _with_progress(stream, files):
-        outcomes.append(outcome)
-        if outcome.status == "rejected" and not as_json:
-            err.print(f"[bold red]skipped:[/] {_plain(outcome.reason)}", soft_wrap=True)
-            err.print(f"         {_plain(outcome.hint)}", soft_wrap=True)
-    seconds = time.perf_counter() - start
-    counts = Counter(str(outcome.status) for outcome in outcomes)
-    is_there = exists(index, settings.store)
-    encoded = embed(index, settings, as_json=as_json) if is_there else None
-    folders = [path for path in work.paths if path.is_dir()] if is_there else []
-    left = update.left_over(index, settings.store, files, folders) if folders else None
-    if as_json:
-        report = {
-            "index": redact_url(index),
-            "counts": counts,
-            "seconds": seconds,
-            "vectors": encoded,
-        }
-        report |= {"passed_over": len(work.others), "gone": list(left.gone) if left else []}
+    def update(self, *, rebuild: bool, prune: bool) -> Counter[str]:
+        """Bring the index up to date once, tell what happened, and return the counts."""
+        from pincite.store.location import exists
+        from pincite.update import iter_ingest, left_over
+
+        index, settings, as_json = self.call.index, self.call.settings, self.call.as_json
+        start = time.perf_counter()
+        stream = iter_ingest(self.files, index, settings, rebuild=rebuild, prune=prune)
+        outcomes = list(_followed(stream, len(self.files), as_json=as_json))
+        seconds = time.perf_counter() - start
+        is_there = exists(index, settings.store)
+        encoded = embed(index, settings, as_json=as_json) if is_there else None
+        folders = [path for path in self.paths if path.is_dir()] if is_there else []
+        left = left_over(index, settings.store, self.files, folders) if folders else None
+        counts = Counter(str(outcome.status) for outcome in outcomes)
+        (self._print_json if as_json else self._print)(outcomes, counts, seconds, encoded, left)
+        return counts
+
+    def _print_json(
+        self,
+        outcomes: list[Outcome],
+        counts: Counter[str],
+        seconds: float,
+        encoded: dict[str, float] | None,
+        left: Left | None,
+    ) -> None:
+
+        report: dict[str, Any] = {"index": redact_url(self.call.index), "counts": counts}
+        report |= {"seconds": seconds, "vectors": encoded, "passed_over": len(self.others)}
+        report |= {"gone": list(left.gone) if left else []}
         print_json({**report, "files": [asdict(outcome) for outcome in outcomes]})
-    else:
-        chunks = sum(outcome.chunks for outcome in outcomes)
-        words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
-        vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
+
+    def _print(
+        self,
+        outcomes: list[Outcome],
+        counts: Counter[str],
+        seconds: float,
+        encoded: dict[str, float] | None,
+        left: Left | None,
+    ) -> None:
+
         nodes = Counter(outcome.node for outcome in outcomes if outcome.node)
         if nodes:
-            read = ", ".join(
-                f"{counted(count, 'file')} by {node}" for node, count in sorted(nodes.items())
-            )
-            err.print(read, markup=False, soft_wrap=True)
-        summary = (
-            f"{words}; {counted(chunks, 'chunk')} in {seconds:.1f} s{vectors} → {redact_url(index)}"
-        )
-        out.print(summary, markup=False, soft_wrap=True)
-        for line in _left_out(work.others, left):
-            out.print(line, markup=False, style="dim", soft_wrap=True)
-        _tell_gaps(
-            index, settings, [o.document for o in outcomes if o.status in ("added", "changed")]
-        )
-    return counts
+            tell(", ".join(f"{counted(n, 'file')} by {node}" for node, n in sorted(nodes.items())))
+        words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "no files"
+        chunks = counted(sum(outcome.chunks for outcome in outcomes), "chunk")
+        vectors = f", vectors in {encoded['seconds']:.1f} s" if encoded else ""
+        say(f"{words}; {chunks} in {seconds:.1f} s{vectors} → {redact_url(self.call.index)}")
+        for line in _left_out(self.others, left):
+            say(line, style="dim")
+        _tell_gaps(self.call, [o.document for o in outcomes if o.status in ("added", "changed")])
+
+
+def _followed(stream: Iterator[Outcome], total: int, *, as_json: bool) -> Iterator[Outcome]:
+    """Yield the outcomes while telling how far the work is, and what was rejected."""
+    with Bar("reading", total) as bar:
+        start = last = time.perf_counter()
+        nodes: set[str] = set()
+        for done, outcome in enumerate(stream, 1):
+            now = time.perf_counter()
+            nodes |= {outcome.node} - {""}
+            by = f" by {len(nodes)} nodes" if nodes else ""
+            bar.update(done, note=f"{done / max(now - start, 1e-9):,.0f} files/s{by}")
+            if not bar.is_drawn and now - last > REPORT_SECONDS:
+                last = now
+                tell(f"read {done} of {total} files")
+            if outcome.status == "rejected" and not as_json:
+                bar.clear()
+                tell(("skipped:", "bold red"), f" {outcome.reason}")
+                tell(f"         {outcome.hint}")
+            yield outcome
 
 
 def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
     """Yield what was not read, and what stays in the index though its file does not."""
     if others:
         kinds = Counter(file.suffix.lower() or "no ending" for file in others).most_common()
-        words = ", ".join(f"{count} {kind}" for kind, count in kinds[:MOST_KINDS])
-        more = ", …" if len(kinds) > MOST_KINDS else ""
+        words = ", ".join(f"{count} {kind}" for kind, count in kinds[:MAX_KINDS])
+        more = ", …" if len(kinds) > MAX_KINDS else ""
         yield f"{counted(len(others), 'file')} of other kinds passed over: {words}{more}"
     if left and left.gone:
         are = counted(len(left.gone), "document is", "documents are")
@@ -164,58 +171,32 @@ def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
         yield f"{are} no longer there; --prune removes {them}{also}"
 
 
-def _tell_gaps(index: str, settings: Settings, documents: list[str]) -> None:
+def _tell_gaps(call: Call, documents: list[str]) -> None:
     """Print one line about what the new documents lack, if they lack anything."""
     from pincite.audit import audit
+    from pincite.cli.maintain import gaps_in_words
     from pincite.store.location import open_snapshot
 
     if not documents:
         return
-    with open_snapshot(index, settings.store) as snapshot:
+    with open_snapshot(call.index, call.settings.store) as snapshot:
         counts = audit(snapshot, documents).counts()
     if counts:
         words = ", ".join(gaps_in_words(kind, count) for kind, count in counts.items())
-        out.print(f"gaps: {words}; see: pincite audit", style="yellow", soft_wrap=True)
+        say(f"gaps: {words}; see: pincite audit", style="yellow")
 
 
-def _plain(text: str) -> str:
-    from rich.markup import escape
+@command("remove", settings=False)
+@argument("documents", nargs=-1, required=True, help="Documents, as 'pincite list' names them.")
+def remove(call: Call, documents: tuple[str, ...]) -> None:
+    """Take documents out of the index; the files stay where they are."""
+    from pincite.update import remove as take_out
 
-    return escape(text)
-
-
-def _with_progress(outcomes: Iterator[Outcome], files: list[tuple[Path, str]]) -> Iterator[Outcome]:
-    """Yield the outcomes while drawing how far the work is, with rate and time left."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("reading"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=err, transient=True, disable=not err.is_terminal, auto_refresh=False
-    ) as progress:
-        task = progress.add_task("reading", total=len(files), rate="")
-        start = last = time.perf_counter()
-        nodes: set[str] = set()
-        for done, outcome in enumerate(outcomes, 1):
-            now = time.perf_counter()
-            nodes |= {outcome.node} - {""}
-            rate = f"{done / max(now - start, 1e-9):,.0f} files/s"
-            if nodes:
-                rate += f" by {len(nodes)} nodes"
-            progress.update(task, advance=1, rate=rate)
-            progress.refresh()  # by hand: a thread that does it would make starting readers slow
-            if not err.is_terminal and now - last > 5:
-                last = now
-                err.print(f"read {done} of {len(files)} files", soft_wrap=True)
-            yield outcome
+    gone = take_out(call.index, documents, call.settings.store)
+    missing = [doc_id for doc_id in documents if doc_id not in gone]
+    if missing:
+        raise StoreError(f"not in the index: {', '.join(missing)}", hint="see: pincite list")
+    if call.as_json:
+        print_json({"removed": gone})
+    else:
+        say(f"removed {', '.join(gone)}")

@@ -7,24 +7,20 @@ import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich.text import Text
+import click
 
-from pincite.cli.evaluation import PipelineOption
 from pincite.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    out,
-    print_json,
-    store_alone,
-    told,
+    PATH,
+    Call,
+    argument,
+    command,
+    option,
+    pipeline_option,
+    pipelines_from,
 )
-from pincite.cli.pipelines import pipelines_from
+from pincite.cli.terminal import print_json, say
 from pincite.core.errors import MALFORMED, ConfigError
 
 if TYPE_CHECKING:
@@ -36,54 +32,45 @@ MAX_LINE = 10_000
 _KEYS = "y answers · 2 3 answers better · n does not · s skip · q quit"
 
 
+@command("label")
+@argument("file", type=PATH, help="File of judgements (.jsonl); made if not there.")
+@option("--add", multiple=True, help="Add this question and judge it too.")
+@pipeline_option
+@option("--depth", type=click.IntRange(1, 1000), default=5, help="Hits of each pipeline to judge.")
+@option("--reason", default="judged blind from a pool", help="For the change log.")
+@option("--by", default="", help="Who judges, in your own words.")
 def label(
-    file: Annotated[Path, typer.Argument(help="File of judgements (.jsonl); made if not there.")],
-    add: Annotated[
-        list[str] | None, typer.Option("--add", help="Add this question and judge it too.")
-    ] = None,
-    pipeline: PipelineOption = None,
-    depth: Annotated[
-        int, typer.Option("--depth", help="Hits of each pipeline to judge.", min=1, max=1000)
-    ] = 5,
-    reason: Annotated[
-        str, typer.Option("--reason", help="For the change log.")
-    ] = "judged blind from a pool",
-    by: Annotated[str, typer.Option("--by", help="Who judges, in your own words.")] = "",
-    index: IndexOption = DEFAULT_INDEX,
-    config: ConfigOption = None,
-    sets: SetOption = None,
-    as_json: JsonOption = False,
+    call: Call,
+    file: Path,
+    add: tuple[str, ...],
+    pipeline: tuple[str, ...],
+    depth: int,
+    reason: str,
+    by: str,
 ) -> None:
     """Judge pooled hits blind; every answer is saved at once, and nothing comes twice.
 
     With --json, each thing to judge is one line of output and one line of input answers it:
     {"grade": 1}, {"skip": true} or {"quit": true}.
     """
-    with told(as_json=as_json, index=index):
-        pipelines = pipelines_from(pipeline or ["lexical", "hybrid"], config, sets)
-        if file.suffix == ".toml":
-            raise ConfigError("judgements are added to .jsonl files", hint="name another file")
-        chosen = list(pipelines.values())
-        counts = _loop(file, add or [], chosen, depth, index, by, as_json=as_json)
-        if counts["judged"]:
-            _record(file, reason, by, counts.pop("questions"))
-        counts.pop("questions", None)
-    if as_json:
+    pipelines = pipelines_from(pipeline or ("lexical", "hybrid"), call)
+    if file.suffix == ".toml":
+        raise ConfigError("judgements are added to .jsonl files", hint="name another file")
+    found = _read(file, add)
+    counts = _loop(call, file, found, list(pipelines.values()), depth, by)
+    questions = counts.pop("questions")
+    if counts["judged"]:
+        _record(file, reason, by, questions)
+    if call.as_json:
         print_json({**counts, "file": str(file)})
     else:
-        out.print(f"{counts['judged']} judged, {counts['skipped']} skipped → {file}", markup=False)
+        say(f"{counts['judged']} judged, {counts['skipped']} skipped → {file}")
 
 
 def _loop(
-    file: Path,
-    add: list[str],
-    pipelines: list[Any],
-    depth: int,
-    index: str,
-    by: str,
-    *,
-    as_json: bool,
+    call: Call, file: Path, found: QuestionSet, pipelines: list[Any], depth: int, by: str
 ) -> dict[str, Any]:
+    """Ask for a grade of everything that the pipelines find, and return what came of it."""
     from pincite.api import Index
     from pincite.evaluate.harness import check_pipelines
     from pincite.evaluate.judgements.coverage import Corpus
@@ -92,16 +79,15 @@ def _loop(
     from pincite.index.opened import OpenIndex
 
     check_pipelines(pipelines)
-    found = _read(file, add)
     counts: dict[str, Any] = {"judged": 0, "skipped": 0, "questions": []}
     with ExitStack() as stack:
-        opened = OpenIndex.open(index, store_alone().store)
+        opened = OpenIndex.open(call.index, call.settings.store)
         stack.callback(opened.snapshot.close)
         indexes = [Index(opened, settings) for settings in pipelines]
         corpus = Corpus(opened.snapshot)
         for question in list(found.questions):
             for candidate in pool(question, indexes, corpus, depth):
-                answer = (_asked_json if as_json else _asked)(candidate)
+                answer = (_asked_json if call.as_json else _asked)(candidate)
                 if answer is None:
                     return counts
                 if "grade" not in answer:
@@ -119,13 +105,13 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _read(file: Path, add: list[str]) -> QuestionSet:
+def _read(file: Path, add: tuple[str, ...]) -> QuestionSet:
     from pincite.evaluate.judgements.files import load
     from pincite.evaluate.judgements.questions import QuestionSet
     from pincite.evaluate.labelling import added
 
     found = load(file) if file.exists() else QuestionSet(file.stem, [])
-    found = added(found, add)
+    found = added(found, list(add))
     if not found.questions:
         raise ConfigError("no questions to judge", hint='add one: --add "how deep is a rod?"')
     return found
@@ -140,12 +126,12 @@ def _record(file: Path, reason: str, by: str, questions: list[str]) -> None:
 def _asked(candidate: Candidate) -> dict[str, Any] | None:
     """Show a candidate and return what a person says; None to stop."""
     chunk, question = candidate.chunk, candidate.question
-    out.rule(f"{candidate.left} more", style="dim")
-    out.print(Text(question.text, style="bold"), soft_wrap=True)
-    out.print(Text(f"{chunk.span.doc_id}, {chunk.locator}", style="dim"), soft_wrap=True)
+    say(f"── {candidate.left} more ──", style="dim")
+    say(question.text, style="bold")
+    say(f"{chunk.span.doc_id}, {chunk.locator}", style="dim")
     more = " …" if len(chunk.text) > SHOWN_CHARS else ""
-    out.print(Text(chunk.text[:SHOWN_CHARS].strip() + more), soft_wrap=True)
-    out.print(_KEYS, style="dim")
+    say(chunk.text[:SHOWN_CHARS].strip() + more)
+    say(_KEYS, style="dim")
     while True:
         key = _key()
         if key in ("q", "", "\x03", "\x04"):
@@ -165,8 +151,8 @@ def _need(candidate: Candidate) -> int:
     if len(needs) < 2:
         return 0
     for number, need in enumerate(needs, 1):
-        out.print(f"{number}  {' or '.join(map(str, need))}", markup=False, soft_wrap=True)
-    out.print(f"which one, 1 to {len(needs)}?", style="dim")
+        say(f"{number}  {' or '.join(map(str, need))}")
+    say(f"which one, 1 to {len(needs)}?", style="dim")
     while not ((key := _key()).isdigit() and 1 <= int(key) <= len(needs)):
         if key in ("q", ""):
             return 0
@@ -176,7 +162,7 @@ def _need(candidate: Candidate) -> int:
 def _key() -> str:
     """Return one key; from a pipe, the first letter of a line, and nothing at its end."""
     if sys.stdin.isatty():
-        return str(typer.getchar()).lower()
+        return str(click.getchar()).lower()
     return sys.stdin.readline(MAX_LINE).strip()[:1].lower()
 
 

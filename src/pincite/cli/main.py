@@ -4,90 +4,90 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from importlib import import_module
 
-import typer
+import click
 
-from pincite.cli import (
-    about,
-    agent,
-    ask,
-    audit,
-    cell,
-    copying,
-    diff,
-    doctor,
-    evaluation,
-    exchange,
-    explain,
-    ingest,
-    judgements,
-    keys,
-    label,
-    learning,
-    listing,
-    mcp,
-    publishing,
-    removal,
-    replay,
-    search,
-    serving,
-    show,
-    similar,
-    tuning,
-)
-from pincite.cli.help_words import PlainGroup
+# Where each command is defined, in the order of --help: module and name.
+COMMANDS = {
+    "ingest": "ingest:ingest",
+    "search": "search:search",
+    "ask": "ask:ask",
+    "replay": "search:replay",
+    "why-not": "search:why_not",
+    "show": "places:show",
+    "similar": "places:similar",
+    "list": "places:list_places",
+    "remove": "ingest:remove",
+    "cell": "places:cell",
+    "audit": "maintain:audit",
+    "diff": "places:diff",
+    "export": "maintain:export",
+    "import": "maintain:load",
+    "copy": "maintain:copy",
+    "publish": "maintain:publish",
+    "doctor": "doctor:doctor",
+    "serve": "serve:serve",
+    "keys": "serve:keys",
+    "eval": "evaluate:evaluate",
+    "agent": "ask:agent",
+    "label": "label:label",
+    "judgements": "judgements:judgements",
+    "tune": "tune:tune",
+    "learn": "learn:learn",
+    "clean": "learn:clean",
+    "mcp": "serve:mcp",
+}
 
-app = typer.Typer(
-    name="pincite",
-    cls=PlainGroup,
-    help="Find the exact clause, table row or rule in your documents, and cite it.",
+
+class LazyGroup(click.Group):
+    """Commands that are imported when they are called, or when --help lists them all."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = getattr(import_module(f"pincite.cli.{module}"), name)
+        assert isinstance(found, click.Command)
+        return found
+
+
+@click.group(
+    "pincite",
+    cls=LazyGroup,
+    invoke_without_command=True,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
+    help="Find the exact clause, table row or rule in your documents, and cite it.",
 )
-app.command("ingest")(ingest.ingest)
-app.command("search")(search.search)
-app.command("ask")(ask.ask)
-app.command("replay")(replay.replay)
-app.command("why-not")(explain.why_not)
-app.command("show")(show.show)
-app.command("similar")(similar.similar)
-app.command("list")(listing.listing)
-app.command("remove")(removal.remove)
-app.command("cell")(cell.cell)
-app.command("audit")(audit.audit)
-app.command("diff")(diff.diff)
-app.command("export")(exchange.export)
-app.command("import")(exchange.load)
-app.command("copy")(copying.copy)
-app.command("publish")(publishing.publish)
-app.command("doctor")(doctor.doctor)
-app.command("serve")(serving.serve)
-app.add_typer(keys.app, name="keys", cls=PlainGroup)
-app.command("eval")(evaluation.evaluate)
-app.command("agent")(agent.agent)
-app.command("label")(label.label)
-app.add_typer(judgements.app, name="judgements", cls=PlainGroup)
-app.command("tune")(tuning.tune)
-app.command("learn")(learning.learn)
-app.command("clean")(learning.clean)
-app.command("mcp")(mcp.mcp)
-
-
-@app.callback(invoke_without_command=True)
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and the facts of this build.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="With --version: print JSON for programs.")
-    ] = False,
+@click.option("--version", is_flag=True, help="Print the version and the facts of this build.")
+@click.option("--json", "as_json", is_flag=True, help="With --version: print JSON for programs.")
+@click.option("--install-completion", is_flag=True, help="Complete commands in your shell.")
+@click.option("--show-completion", is_flag=True, help="Print the script that completes them.")
+@click.pass_context
+def app(
+    context: click.Context,
+    version: bool,
+    as_json: bool,
+    install_completion: bool,
+    show_completion: bool,
 ) -> None:
     if version:
-        about.show_version(as_json=as_json)
-        raise typer.Exit
+        from pincite.cli.about import show_version
+
+        show_version(as_json=as_json)
+        context.exit()
+    if install_completion or show_completion:
+        from pincite.cli.completion import complete
+
+        complete(context.command, is_installed=install_completion)
+        context.exit()
     if as_json:
-        raise typer.BadParameter("--json stands behind the command: pincite search ... --json")
+        raise click.BadParameter("--json stands behind the command: pincite search ... --json")
+    if context.invoked_subcommand is None:
+        raise click.UsageError("Missing command.")
 
 
 def run() -> None:
@@ -96,10 +96,15 @@ def run() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
-    except KeyboardInterrupt:
+        code = app.main(prog_name="pincite", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
         sys.stderr.write("interrupted; what was finished is kept\n")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

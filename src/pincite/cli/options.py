@@ -1,128 +1,267 @@
-"""What all commands share: options, settings, output, and how errors are told."""
+"""What all commands share: one definition of each option, settings, and how errors are told."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
-from rich.text import Text
+import click
 
-from pincite.cli.terminal import SafeConsole, json_line
-from pincite.core.editions import parse_date
+from pincite.cli.terminal import print_json, tell
 from pincite.core.errors import ConfigError, PinciteError, StoreError
-from pincite.core.locations import is_server, redact_url
-from pincite.core.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from pincite.core.settings import Settings
+    from pincite.core.types import Filters
 
 DEFAULT_INDEX = "pincite-index"
 VARIABLE = "PINCITE_INDEX"
+PARTIAL = 3  # exit code: some documents are not in, the rest is
 _URL = "store.url"
+PATH = click.Path(path_type=Path)
+argument = click.argument
+option = click.option
 
 
-def _located(context: typer.Context, value: str) -> str:
-    """Return where the index is, if no option says it: see :func:`location_from`."""
-    source = context.get_parameter_source("index")
-    is_option = source is not None and source.name == "COMMANDLINE"
-    if context.resilient_parsing or is_option:
-        return value
-    known = context.params  # what is eager was read before
-    with told(as_json=bool(known.get("as_json"))):
-        return location_from(known.get("config"), known.get("sets"))
+@dataclass(frozen=True)
+class Call:
+    """What a command was told beside its own arguments: which index, settings, and how to print."""
+
+    given: str  # of --index; empty if there was none
+    config: Path | None
+    sets: tuple[str, ...]
+    as_json: bool
+
+    @cached_property
+    def index(self) -> str:
+        """Where the index is: a folder, or the URL of its server."""
+        return self.given or location_from(self.config, self.sets)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this call: file, environment, then --set."""
+        return settings_from(self.config, self.sets)
+
+    @property
+    def reading(self) -> Settings:
+        """Settings that say how to reach the index, for commands that need no others."""
+        from pincite.core.settings import Settings
+
+        return Settings(store=self.settings.store)
+
+    def folder(self, command: str) -> Path:
+        """Return the folder of the index; ConfigError if a command cannot use one in a server."""
+        from pincite.core.locations import is_server, redact_url
+
+        if is_server(self.index):
+            raise ConfigError(
+                f"pincite {command} needs an index in a folder",
+                hint=f"make a copy of it: pincite copy {redact_url(self.index)} FOLDER",
+            )
+        return Path(self.index)
 
 
-# A text, for a path would make one slash of the two in a URL.
-IndexOption = Annotated[
-    str,
-    typer.Option(
-        "--index",
-        "-i",
-        envvar=VARIABLE,
-        callback=_located,
-        metavar="FOLDER|URL",
-        help="Folder of the index, or the URL of its server.",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", is_eager=True)]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option("--config", help="Settings file; ./pincite.toml if it is there.", is_eager=True),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="One setting, e.g. --set search.k=5.", is_eager=True),
-]
-DocumentOption = Annotated[
-    str | None, typer.Option("--document", "-d", help="Only in this document.")
-]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."),
-]
+def command(
+    name: str, *, index: bool = True, settings: bool = True, as_json: bool = True
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """Make a function a command with the options that all have; it returns its exit code or None.
 
-out = SafeConsole(highlight=False, soft_wrap=False)
-err = SafeConsole(stderr=True, highlight=False)
-
-
-def settings_from(config: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings of this call: file, environment, then --set."""
-    default = Path("pincite.toml")
-    file = config if config is not None else (default if default.is_file() else None)
-    return load_settings(file, os.environ, overrides or ())
-
-
-def location_from(config: Path | None, overrides: list[str] | None) -> str:
-    """Return where the index is that no --index names.
-
-    It is what --set store.url says, then PINCITE_INDEX, then store.url of the environment, then of
-    the file, then the usual folder.
+    What it raises is told in plain words. The options that it does without are left out.
     """
-    is_set = any(each.partition("=")[0].strip() == _URL for each in overrides or ())
-    named = os.environ.get(VARIABLE, "")
-    if named and not is_set:
-        return named
-    return settings_from(config, overrides).store.url or DEFAULT_INDEX
+    wanted = {"index": index, "config": settings, "sets": settings, "as_json": as_json}
+
+    def make(function: Callable[..., int | None]) -> click.Command:
+        @wraps(function)
+        def run(**values: Any) -> None:
+            call = Call(
+                values.pop("index", None) or "",
+                values.pop("config", None),
+                values.pop("sets", ()),
+                values.pop("as_json", False),
+            )
+            with report_errors(call, is_index=index):
+                code = function(call, **values)
+            if code:
+                raise click.exceptions.Exit(code)
+
+        made = click.command(name)(run)
+        made.params += [make_option() for key, make_option in _SHARED.items() if wanted[key]]
+        return made
+
+    return make
 
 
-def store_alone() -> Settings:
-    """Return settings that say how to reach the index, for commands that need no others."""
-    return Settings(store=settings_from(None, None).store)
+def _index_option() -> click.Option:
+    # A text, for a path would make one slash of the two in a URL.
+    help_text = "Folder of the index, or the URL of its server."
+    return click.Option(
+        ["--index", "-i"],
+        metavar="FOLDER|URL",
+        help=help_text,
+        envvar=None,
+        show_default=f"{VARIABLE}, store.url, or {DEFAULT_INDEX}",
+    )
 
 
-def folder_of(index: str, command: str) -> Path:
-    """Return the folder of an index; ConfigError if a command cannot use one in a server."""
-    if is_server(index):
-        raise ConfigError(
-            f"pincite {command} needs an index in a folder",
-            hint=f"make a copy of it: pincite copy {redact_url(index)} FOLDER",
-        )
-    return Path(index)
+_SHARED: dict[str, Callable[[], click.Option]] = {
+    "index": _index_option,
+    "config": lambda: click.Option(
+        ["--config"], type=PATH, help="Settings file; ./pincite.toml if it is there."
+    ),
+    "sets": lambda: click.Option(
+        ["--set", "sets"], multiple=True, help="One setting, e.g. --set search.k=5."
+    ),
+    "as_json": lambda: click.Option(
+        ["--json", "as_json"], is_flag=True, help="Print JSON for programs."
+    ),
+}
+_FILTERS: dict[str, tuple[tuple[str, ...], bool, str]] = {  # flags, several times, help
+    "documents": (("--document", "-d"), True, "Only these documents: an id, or 'manuals/*'."),
+    "as_of": (("--as-of",), False, "Only editions in force then: 2022-06-30, or 2022."),
+    "kinds": (("--kind",), True, "Only such places: table, exception, spell, …"),
+    "tags": (("--tag",), True, "Only places with this tag."),
+    "traits": (("--trait",), True, "Only places with this trait."),
+    "pages": (("--pages",), False, "Only these pages: 3-10, or 7."),
+    "path": (("--path",), True, "Only below a heading with these words."),
+    "audience": (
+        ("--audience",),
+        False,
+        "Leave out what is written for others only: player, gm.",
+    ),
+    "access": (
+        ("--access",),
+        True,
+        "Only what one with these access tags may see; '' for none.",
+    ),
+}
+
+
+def filter_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options that keep it to a part of the index, as ``filters``."""
+    wanted = names or tuple(_FILTERS)
+
+    def make(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def run(call: Call, **values: Any) -> Any:
+            found = filters_from(**{name: values.pop(name) for name in wanted})
+            return function(call, filters=found, **values)
+
+        for name in reversed(wanted):
+            flags, is_many, help_text = _FILTERS[name]
+            default = None if is_many else ""
+            run = option(*flags, name, multiple=is_many, default=default, help=help_text)(run)
+        return run
+
+    return make
+
+
+document_option = option("--document", "-d", help="Only in this document.")
+as_of_option = option(
+    "--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."
+)
+pipeline_option = option(
+    "--pipeline",
+    multiple=True,
+    help="Name of a pipeline, or a settings file; several are compared to the first.",
+)
+
+
+def filters_from(
+    *, pages: str = "", access: tuple[str, ...] = (), **values: str | tuple[str, ...]
+) -> Filters:
+    """Return the filters of this call."""
+    from pincite.core.types import Filters
+
+    # Options that were not given are an empty tuple; for access, no tag is a meaning of its own.
+    seen = tuple(tag for tag in access if tag) if access else None
+    return Filters(pages=_pages(pages), access=seen, **values)  # type: ignore[arg-type]
+
+
+def _pages(text: str) -> tuple[int, ...]:
+    """Return the first and the last page of "3-10" or "7"."""
+    if not text:
+        return ()
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?", text)
+    if match is None:
+        raise ConfigError(f"--pages {text}: no range", hint="write --pages 3-10 or --pages 7")
+    return int(match[1]), int(match[2] or match[1])
+
+
+def set_filters(filters: Filters) -> dict[str, Any]:
+    """Return the filters that are set, as plain values."""
+    from dataclasses import asdict
+
+    unset = asdict(type(filters)())
+    return {name: value for name, value in asdict(filters).items() if value != unset[name]}
 
 
 def parse_day(text: str | None) -> date | None:
     """Return the day that --as-of names; ConfigError if it names none."""
+    from pincite.core.editions import parse_date
+
     day = parse_date(text) if text is not None else None
     if text is not None and day is None:
         raise ConfigError(f"--as-of {text}: no date", hint="write --as-of 2022 or 2022-07-15")
     return day
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun.
+def settings_from(config: Path | None, overrides: tuple[str, ...] | list[str]) -> Settings:
+    """Return the settings of this call: file, environment, then --set."""
+    from pincite.core.settings import load_settings
 
-    >>> counted(1, "chunk"), counted(2000, "chunk"), counted(0, "entry", "entries")
-    ('1 chunk', '2,000 chunks', '0 entries')
+    default = Path("pincite.toml")
+    file = config if config is not None else (default if default.is_file() else None)
+    return load_settings(file, os.environ, overrides)
+
+
+def location_from(config: Path | None, overrides: tuple[str, ...] | list[str]) -> str:
+    """Return where the index is that no --index names.
+
+    It is what --set store.url says, then PINCITE_INDEX, then store.url of the environment, then of
+    the file, then the usual folder.
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    is_set = any(each.partition("=")[0].strip() == _URL for each in overrides)
+    named = os.environ.get(VARIABLE, "")
+    if named and not is_set:
+        return named
+    return settings_from(config, overrides).store.url or DEFAULT_INDEX
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON value on standard output."""
-    sys.stdout.write(json_line(value) + "\n")
+def pipelines_from(names: tuple[str, ...] | list[str], call: Call) -> dict[str, Settings]:
+    """Return the settings of each pipeline, which is a preset's name or a file of settings."""
+    if len(names) < 2:
+        settings = _pipeline(names[0] if names else "", call)
+        return {settings.search.pipeline: settings}
+    labels = [Path(name).stem if name.endswith(".toml") else name for name in names]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise ConfigError(f"two pipelines are called {twice[0]!r}", hint="rename one of the files")
+    return {label: _pipeline(name, call) for label, name in zip(labels, names, strict=True)}
+
+
+def _pipeline(name: str, call: Call) -> Settings:
+    if name.endswith(".toml"):
+        return settings_from(Path(name), call.sets)
+    named = [f"search.pipeline={name}"] if name else []
+    return settings_from(call.config, [*named, *call.sets])
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file; SourceError if that cannot be."""
+    from pincite.core.errors import SourceError, reason_of
+
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SourceError(
+            f"cannot write {file}: {reason_of(error)}", hint="choose another file"
+        ) from error
 
 
 def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
@@ -131,26 +270,32 @@ def fail(error: PinciteError, *, as_json: bool) -> NoReturn:
         kind = type(error).__name__
         print_json({"error": {"kind": kind, "message": error.message, "hint": error.hint}})
     else:
-        err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
+        tell(("error: ", "bold red"), error.message)
         if error.hint:
-            err.print(Text.assemble(("hint:  ", "bold"), error.hint), soft_wrap=True)
-    raise typer.Exit(error.exit_code)
+            tell(("hint:  ", "bold"), error.hint)
+    raise click.exceptions.Exit(error.exit_code)
 
 
 @contextmanager
-def told(*, as_json: bool, index: str | Path | None = None) -> Iterator[None]:
+def report_errors(call: Call, *, is_index: bool = True) -> Iterator[None]:
     """Tell our own errors around a command's work, and what else a damaged index leads to."""
-    from pincite.store.manifest import damage
-
     try:
         yield
     except PinciteError as error:
-        fail(error, as_json=as_json)
+        fail(error, as_json=call.as_json)
+    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
     except Exception:
         # A search is not worth reading every checksum; an error that nobody expected is.
-        is_folder = index is not None and not is_server(index)
-        problems = damage(Path(index)) if index is not None and is_folder else []
+        problems = _damage(call.index) if is_index else []
         if not problems:
             raise
         broken = StoreError(f"the index is damaged: {problems[0]}", hint="run: pincite doctor")
-        fail(broken, as_json=as_json)
+        fail(broken, as_json=call.as_json)
+
+
+def _damage(index: str) -> list[str]:
+    from pincite.core.locations import is_server
+    from pincite.store.manifest import damage
+
+    return [] if is_server(index) else damage(Path(index))

@@ -1,50 +1,31 @@
-"""pincite search: the best passages, each with its place and the reason it is there."""
+"""pincite search, why-not and replay: passages, why one is missing, and the same search again."""
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from pincite.cli.filter_options import (
-    AccessOption,
-    AsOfFilter,
-    AudienceOption,
-    DocumentsOption,
-    KindOption,
-    PagesOption,
-    PathOption,
-    TagOption,
-    TraitOption,
-    filters_from,
-    plain,
-)
-from pincite.cli.options import (
-    DEFAULT_INDEX,
-    ConfigOption,
-    IndexOption,
-    JsonOption,
-    SetOption,
-    err,
-    out,
-    print_json,
-    settings_from,
-    told,
-)
+from pincite.cli.options import PATH, Call, argument, command, filter_options, option, set_filters
+from pincite.cli.terminal import Part, print_json, print_table, say, tell
 from pincite.core.errors import ConfigError
 from pincite.core.search_settings import SearchSettings
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from pincite.answer.passage import Passage
-    from pincite.api import Result
-    from pincite.core.types import Chunk
+    from pincite.api import Index, Result
+    from pincite.core.types import Chunk, Filters
+    from pincite.explain import WhyNot
     from pincite.retrieve.companions import Companion
 
+    Beside = list[tuple[Companion, Chunk]]
+
 COMPANIONS = 5  # places that belong beside the hits
+MAX_DIFFERENCES = 20  # of a replayed search, shown
 
 # What a feature means, in a reader's words.
 REASONS = {
@@ -63,101 +44,80 @@ REASONS = {
     "rerank": "read with the query",
     "diversify": "group seen before",
 }
+k_option = option(
+    "-k",
+    type=click.IntRange(min=1),
+    help=f"How many passages; {SearchSettings().k} unless search.k is set.",
+)
 
 
+@command("search")
+@argument("query", help="A question, words, or a place like '97.113(a)'.")
+@k_option
+@filter_options()
+@option(
+    "--budget-ms",
+    type=click.IntRange(0, 3_600_000),
+    help="Time for a re-ranked search; 0: no limit.",
+)
+@option("--explain", is_flag=True, help="Show every part of each score, and times.")
+@option("--save", type=PATH, help="Write the search to a file, for 'replay'.")
 def search(
-    query: Annotated[str, typer.Argument(help="A question, words, or a place like '97.113(a)'.")],
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k", help=f"How many passages; {SearchSettings().k} unless search.k is set.", min=1
-        ),
-    ] = None,
-    documents: DocumentsOption = None,
-    as_of: AsOfFilter = "",
-    kinds: KindOption = None,
-    tags: TagOption = None,
-    traits: TraitOption = None,
-    pages: PagesOption = "",
-    path: PathOption = None,
-    audience: AudienceOption = "",
-    access: AccessOption = None,
-    budget_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--budget-ms", help="Time for a re-ranked search; 0: no limit.", min=0, max=3_600_000
-        ),
-    ] = None,
-    index: IndexOption = DEFAULT_INDEX,
-    config: ConfigOption = None,
-    sets: SetOption = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show every part of each score, and times.")
-    ] = False,
-    save: Annotated[
-        Path | None, typer.Option("--save", help="Write the search to a file, for 'replay'.")
-    ] = None,
-    as_json: JsonOption = False,
+    call: Call,
+    query: str,
+    k: int | None,
+    filters: Filters,
+    budget_ms: int | None,
+    explain: bool,
+    save: Path | None,
 ) -> None:
     """Find the passages that answer a query and cite each one."""
-    from pincite import api
+    from pincite.api import Index
 
-    with told(as_json=as_json, index=index):
-        if not query.strip():
-            raise ConfigError("the query is empty", hint='try: pincite search "words or a place"')
-        settings = settings_from(config, sets)
-        filters = filters_from(
-            documents,
-            as_of=as_of,
-            kinds=kinds,
-            tags=tags,
-            traits=traits,
-            pages=pages,
-            path=path,
-            audience=audience,
-            access=access,
-        )
-        with api.Index.open(index, settings) as opened:
-            if opened.metrics and not settings.rerank.url:
-                # A command that has just started loads its models first: the budget is for reading.
-                # If that fails the search tells why, and does without.
-                with suppress(Exception):
-                    opened.warm()
-            result = opened.search(query, k, filters, budget_ms=budget_ms)
-            used = result.query.filters  # with the audience that the question names
-            missing = opened.missing_places(query, used)
-            empty = opened.explain_filters(used)
-            beside = opened.companions(result, COMPANIONS)
-            if save is not None:
-                from pincite.replay import save as write
+    if not query.strip():
+        raise ConfigError("the query is empty", hint='try: pincite search "words or a place"')
+    with Index.open(call.index, call.settings) as opened:
+        _warm(opened)
+        result = opened.search(query, k, filters, budget_ms=budget_ms)
+        used = result.query.filters  # with the audience that the question names
+        missing = opened.missing_places(query, used)
+        empty = opened.explain_filters(used)
+        beside = opened.companions(result, COMPANIONS)
+        if save is not None:
+            from pincite.replay import save as write
 
-                write(save, opened, result, settings.search.k if k is None else k)
-    if as_json:
-        print_json(_as_json(result, missing, empty, beside))
+            write(save, opened, result, call.settings.search.k if k is None else k)
+    if call.as_json:
+        print_json(_search_values(result, missing, empty, beside))
         return
     _print_notes(result, missing, empty)
     for passage in result.passages:
-        _print(passage)
+        _print_passage(passage)
     if beside:
         names = dict.fromkeys(f"{chunk.locator} ({each.relation})" for each, chunk in beside)
-        out.print(f"see also: {', '.join(names)}", style="dim", markup=False, soft_wrap=True)
+        say(f"see also: {', '.join(names)}", style="dim")
     if explain and result.passages:
-        from pincite.cli.explain import print_scores
-
-        print_scores(result)
+        _print_scores(result)
 
 
-def _as_json(
-    result: Result,
-    missing: list[tuple[str, str]],
-    empty: str | None,
-    beside: list[tuple[Companion, Chunk]],
+def _warm(opened: Index) -> None:
+    """Load the models of a command that has just started: the budget is for reading.
+
+    If that fails the search tells why, and does without.
+    """
+    if opened.metrics and not opened.settings.rerank.url:
+        with suppress(Exception):
+            opened.warm()
+
+
+def _search_values(
+    result: Result, missing: list[tuple[str, str]], empty: str | None, beside: Beside
 ) -> dict[str, Any]:
     from pincite.answer.plain import companion_values, passage_values
 
     return {
         "query": result.query.text,
-        "filters": plain(result.query.filters),
+        "filters": set_filters(result.query.filters),
         "note": empty,
         "notes": list(result.ranking.notes),
         "hits": [passage_values(passage) for passage in result.passages],
@@ -171,42 +131,39 @@ def _as_json(
 def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | None) -> None:
     """Tell what the query asked for that is not there, on standard error."""
     if empty:
-        err.print(f"note: {empty}", soft_wrap=True, markup=False)
+        tell(f"note: {empty}")
     for written, taken in result.corrections.items():
-        note = f"note: no {written!r} in this index; searched for {taken!r}"
-        err.print(note, soft_wrap=True, markup=False)
+        tell(f"note: no {written!r} in this index; searched for {taken!r}")
     for place, nearest in missing:
         near = f"; the nearest is {nearest}" if nearest else ""
-        err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
+        tell(f"note: there is no place {place} in this index{near}")
     for note in result.ranking.notes:
-        err.print(f"note: {note}", soft_wrap=True, markup=False)
+        tell(f"note: {note}")
     if not result.passages and not (result.steps[0].ranking.hits and result.ranking.notes):
-        where = "what the filters leave" if plain(result.query.filters) else "this index"
-        err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
+        where = "what the filters leave" if set_filters(result.query.filters) else "this index"
+        tell(f"nothing in {where} shares a word with that query")
 
 
-def _print(passage: Passage) -> None:
-    from rich.text import Text
-
-    number = f"{passage.rank:>2}  "
-    out.print(Text.assemble(number, (passage.citation, "bold cyan")), soft_wrap=True)
+def _print_passage(passage: Passage) -> None:
+    say(f"{passage.rank:>2}  ", (passage.citation, "bold cyan"))
     if passage.place.path:
-        out.print(Text("    " + " › ".join(passage.place.path), style="dim"), soft_wrap=True)
-    for line in _marked(passage).split("\n"):
-        if line.plain.strip():
-            line.pad_left(4)
-            out.print(line, soft_wrap=True)
-    out.print(Text(f"    why: {_why(passage)}", style="dim italic"), soft_wrap=True)
-    out.print()
+        say("    " + " › ".join(passage.place.path), style="dim")
+    _print_snippet(passage)
+    say(f"    why: {_why(passage)}", style="dim italic")
+    say()
 
 
-def _marked(passage: Passage) -> Text:
-    from rich.text import Text
-
-    text = Text(passage.snippet)
-    for start, end in passage.marks:
-        text.stylize("bold yellow", start, end)
-    return text
+def _print_snippet(passage: Passage) -> None:
+    """Print the lines of a snippet that say something, the query's words marked."""
+    for line in re.finditer(r"[^\n]*\S[^\n]*", passage.snippet):
+        parts: list[Part] = ["    "]
+        at = line.start()
+        for first, last in passage.marks:
+            start, end = max(first, at), min(last, line.end())
+            if start < end:
+                parts += [passage.snippet[at:start], (passage.snippet[start:end], "bold yellow")]
+                at = end
+        say(*parts, passage.snippet[at : line.end()])
 
 
 def _why(passage: Passage) -> str:
@@ -218,3 +175,99 @@ def _why(passage: Passage) -> str:
     shown = {name: round(value, digits) for name, value in features.items()}
     parts = [f"{REASONS.get(name, name)} {value:.{digits}f}" for name, value in shown.items()]
     return " + ".join(parts) + f" = {sum(shown.values()):.{digits}f}"
+
+
+def _print_scores(result: Result) -> None:
+    """Print every part of every hit's score, the raw scores, and the time of each stage."""
+    hits = [passage.hit for passage in result.passages]
+    parts = list(dict.fromkeys(name for hit in hits for name in hit.features))
+    raw = list(dict.fromkeys(name for hit in hits for name in hit.raw))
+    if "learned" in parts:  # a model reads more than fits on a line: --json has all of it
+        from pincite.learn.features import NAMES
+
+        raw = [name for name in raw if name not in NAMES]
+    rows = [["rank", *parts, "score", *(f"raw {name}" for name in raw), "place"]]
+    for passage in result.passages:
+        hit = passage.hit
+        numbers = [hit.features.get(name) for name in parts]
+        measured = [hit.raw.get(name) for name in raw]
+        figures = map(_number, [*numbers, hit.score, *measured])
+        rows.append([str(passage.rank), *figures, passage.citation])
+    print_table(rows, left=[len(rows[0]) - 1])
+    times = ", ".join(f"{name} {1000 * s:.1f} ms" for name, s in result.seconds.items())
+    say(times, style="dim")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value + 0.0:.3f}"
+
+
+@command("why-not")
+@argument("query", help="What was asked.")
+@argument("locator", help="The place that was expected.")
+@k_option
+@filter_options()
+def why_not(call: Call, query: str, locator: str, k: int | None, filters: Filters) -> None:
+    """Say at which stage a search loses a place that was expected, and by how much."""
+    from pincite.api import Index
+
+    with Index.open(call.index, call.settings) as opened:
+        found = opened.why_not(query, locator, k, filters=filters)
+    if call.as_json:
+        print_json({"query": query, "places": [_why_not_values(each) for each in found]})
+        return
+    for each in found:
+        _print_why_not(each)
+
+
+def _why_not_values(found: WhyNot) -> dict[str, Any]:
+    return {
+        "document": found.chunk.span.doc_id,
+        "locator": found.chunk.locator,
+        "lost_at": found.lost_at or None,
+        "reason": found.reason,
+        "stages": [asdict(view) for view in found.stages],
+    }
+
+
+def _print_why_not(found: WhyNot) -> None:
+    verdict = f"lost at {_stage(found.lost_at)}" if found.lost_at else "found"
+    say(f"{found.chunk.locator} in {found.chunk.span.doc_id}: {verdict}", style="bold")
+    rows = [["stage", "rank", "score", "needed", "counts"]]
+    for view in found.stages:
+        rank = "-" if view.rank is None else str(view.rank)
+        kept = "yes" if view.is_kept else "no"
+        rows.append([view.stage, rank, _number(view.score), _number(view.needed), kept])
+    print_table(rows, left=[0, 4])
+    say(found.reason)
+    say()
+
+
+def _stage(name: str) -> str:
+    """Return what lost a place as one would say it: a name stands for itself, words do not."""
+    return name if name.isidentifier() and name not in ("filters", "index") else f"the {name}"
+
+
+@command("replay", settings=False)
+@argument("file", type=PATH, help="What 'pincite search --save' wrote.")
+def replay(call: Call, file: Path) -> int:
+    """Run a saved search again; say what differs, with exit code 1 if anything does."""
+    from pincite.replay import replay as run_again
+
+    found = run_again(file, call.index)
+    then, now = found.generations
+    if call.as_json:
+        values = {"same": not found.differences, "same_index": found.is_same_index}
+        generation = {"then": then, "now": now}
+        print_json({**values, "generation": generation, "differences": list(found.differences)})
+        return 1 if found.differences else 0
+    if not found.is_same_index:
+        tell(f"note: the index is not the same (generation {then} then, {now} now)")
+    for line in found.differences[:MAX_DIFFERENCES]:
+        say(line)
+    more = len(found.differences) - MAX_DIFFERENCES
+    if more > 0:
+        say(f"… and {more} more")
+    if not found.differences:
+        say("the same, byte for byte")
+    return 1 if found.differences else 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pincite.core.errors import MALFORMED, ConfigError
 
 # Those that come with Pincite, in src/pincite/profiles.
+PROFILES = Path(__file__).parents[1] / "profiles"
 PROFILE_NAMES = ("code", "manual", "report", "rulebook")
 
 
@@ -24,10 +23,12 @@ def profile_text(name: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{name} cannot be read: {error}", hint="check the path") from error
     if name not in PROFILE_NAMES:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, PROFILE_NAMES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(PROFILE_NAMES)}"
         raise ConfigError(f"no profile {name!r}", hint=f"{hint} Or give the path of a .toml file.")
-    return (files("pincite") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    return (PROFILES / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def profile_values(text: str, *, origin: str) -> tuple[dict[str, Any], str]:

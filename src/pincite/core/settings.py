@@ -12,7 +12,6 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -184,14 +183,14 @@ _MOST = {
 
 
 def load_settings(
-    file: Path | None = None,
+    file: str | Path | None = None,
     environment: Mapping[str, str] | None = None,
     overrides: Iterable[str] = (),
 ) -> Settings:
     """Return the settings from file, environment and ``key=value`` overrides, in that order."""
     settings = Settings()
     if file is not None:
-        settings = merged(settings, _read_toml(file), origin=str(file))
+        settings = merged(settings, _read_toml(Path(file)), origin=str(file))
     for name, value in sorted((environment or {}).items()):
         # A single word after PINCITE_ (PINCITE_DATA, PINCITE_INDEX) is not a setting's name.
         if name.startswith("PINCITE_") and "__" in name:
@@ -263,6 +262,8 @@ def _checked(key: str, value: Any, hint: Any, origin: str) -> Any:
 
 
 def _unknown(key: str, known: list[str], origin: str) -> ConfigError:
+    from difflib import get_close_matches
+
     near = get_close_matches(key, known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
     return ConfigError(f"{origin}: unknown setting {key}", hint=hint)

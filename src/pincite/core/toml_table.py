@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pincite.core.errors import ConfigError
@@ -100,6 +99,8 @@ class Table:
         """Raise a ConfigError for the first key that is unknown."""
         for key in self.values:
             if key not in self.asked:
+                from difflib import get_close_matches
+
                 near = get_close_matches(key, self.asked, n=1)
                 known = ", ".join(self.asked)
                 hint = f"did you mean {near[0]}?" if near else f"known here: {known}"

@@ -6,11 +6,8 @@ from functools import lru_cache
 
 from pincite.core.errors import ConfigError
 from pincite.core.settings import EmbeddingSettings
-from pincite.embed.http_encoder import HttpEncoder
-from pincite.embed.hub_encoder import HubEncoder
 from pincite.embed.models import Encoder, ModelSpec, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
-from pincite.encode.http import OPENAI, OPENAI_KEY, Service
 
 
 def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
@@ -18,7 +15,10 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
     spec = spec_of(settings)
     if spec is None:
         return None
-    if spec.source == "service":
+    if spec.source == "service":  # loaded here: a search without one needs no HTTP
+        from pincite.embed.http_encoder import HttpEncoder
+        from pincite.encode.http import OPENAI, OPENAI_KEY, Service
+
         service = Service(
             settings.url or OPENAI,
             model=spec.hub_name,
@@ -39,6 +39,8 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
             f"embedding.dimension cannot be chosen for {spec.name}", hint="leave it 0"
         )
     if spec.source == "sentence-transformers":
+        from pincite.embed.hub_encoder import HubEncoder
+
         return HubEncoder(spec)
     return _local(spec, settings.threads)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import sha256
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pincite.core.errors import MALFORMED
 from pincite.embed.onnx_files import Broken
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 FACTS = "model.json"
 

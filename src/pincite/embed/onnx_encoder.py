@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ MOST_CHARS = 16
 QUESTIONS_KEPT = 256
 # And those with the vectors of all their tokens, up to 800 kB each.
 TOKENS_KEPT = 16
+HERE = Path(__file__).parent  # where models are that come with Pincite
 
 
 class OnnxEncoder:
@@ -39,8 +38,8 @@ class OnnxEncoder:
     def __init__(self, spec: ModelSpec, *, threads: int = 0) -> None:
         self._spec = spec
         self.threads = threads or os.cpu_count() or 1
-        shipped = spec.source == "shipped"
-        self._home = files("pincite.embed").joinpath(spec.name) if shipped else Path(spec.hub_name)
+        self._is_shipped = spec.source == "shipped"
+        self._home = HERE / spec.name if self._is_shipped else Path(spec.hub_name)
 
     @property
     def spec(self) -> ModelSpec:
@@ -62,7 +61,7 @@ class OnnxEncoder:
     @cached_property
     def _session(self) -> Any:
         # By name, if it has one: weights may stand in files beside it.
-        graph = graph_file(self._home) if isinstance(self._home, Path) else None
+        graph = None if self._is_shipped else graph_file(self._home)
         data = (graph or self._home.joinpath(GRAPHS[0])).read_bytes()
         check_hash(GRAPHS[0], data, self._hashes, self._broken)
         return open_session(str(graph) if graph else data, self._broken)
@@ -82,8 +81,11 @@ class OnnxEncoder:
         raise self._broken("it gives no vectors")
 
     def _broken(self, reason: object) -> ModelError:
-        shipped = self._spec.source == "shipped"
-        hint = "install Pincite again" if shipped else "export it with an output for the sentence"
+        hint = (
+            "install Pincite again"
+            if self._is_shipped
+            else "export it with an output for the sentence"
+        )
         return ModelError(f"the encoder {self._spec.name} cannot be loaded: {reason}", hint=hint)
 
     def token_starts(self, text: str) -> Sequence[int]:
@@ -95,6 +97,8 @@ class OnnxEncoder:
         if len(texts) < 2:
             found = [self._sentence(text) for text in texts]
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(self.threads) as pool:
                 found = list(pool.map(self._sentence, texts))
         for row, vector in enumerate(found):
@@ -110,6 +114,8 @@ class OnnxEncoder:
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
         """Return one vector a text, and the codes of its tokens."""
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(self.threads) as pool:
             found = list(pool.map(self._coded, texts))
         vectors = np.zeros((len(texts), self.spec.dimension), dtype=np.float32)

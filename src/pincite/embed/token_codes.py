@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class QueryTokens:
 @cache
 def load_codec(model: str) -> TokenCodec:
     """Return the codec that ships beside an encoder."""
-    home = files("pincite.embed").joinpath(model)
+    home = Path(__file__).parent / model
     data = home.joinpath(FILE).read_bytes()
     check_hash(FILE, data, listed_hashes(home, _broken), _broken)
     arrays = np.load(BytesIO(data), allow_pickle=False)

@@ -6,9 +6,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
+from pincite.core.profiles import PROFILES
 from pincite.index.filters import RowFilter
 
 
@@ -42,7 +42,7 @@ def _words_of(profile: str) -> Mapping[str, tuple[str, ...]]:
         # It was checked when the index was built; if it has gone since, it has no words.
         file = Path(profile)
         return _read(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    own = {each.name: each for each in (files("pincite") / "profiles").iterdir()}
+    own = {each.name: each for each in PROFILES.iterdir()}
     names = sorted(own) if profile == "auto" else [f"{profile}.toml"]
     found: dict[str, tuple[str, ...]] = {}
     for name in names:

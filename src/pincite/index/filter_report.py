@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 
 from pincite.core.types import Filters
 from pincite.index.filters import NOTHING, RowFilter
@@ -51,6 +50,8 @@ def _unknown(rows: RowFilter, filters: Filters) -> Iterator[str]:
 def _listed(names: Iterable[str], near: str) -> str:
     """Return some names, those that look like the wanted one first."""
     known = sorted(names)
+    from difflib import get_close_matches
+
     first = get_close_matches(near, known[:10_000], n=3)
     shown = list(dict.fromkeys([*first, *known]))[:NAMED]
     more = f" and {len(known) - len(shown):,} more" if len(known) > len(shown) else ""

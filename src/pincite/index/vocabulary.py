@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from pincite.core.errors import StoreError
 from pincite.index.postings import Array
@@ -89,6 +87,9 @@ class Vocabulary:
 
         A slip is a letter too many, too few, another one, or two that changed places.
         """
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
         most = 2 if len(word) >= LONG else 1
         found = []
         for length in range(len(word) - most, len(word) + most + 1):
@@ -106,6 +107,8 @@ def _is_likely(word: str, near: str) -> bool:
     People seldom miss the first letter, and "hide" for "hire" is no likelier than "hide" itself.
     """
     if word[0] != near[0]:
+        from rapidfuzz.distance import OSA
+
         return len(word) >= LONG and int(OSA.distance(word, near)) == 1
     return len(word) >= SURE or sorted(word) == sorted(near)
 

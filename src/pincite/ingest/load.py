@@ -50,9 +50,14 @@ def reader_of(name: str) -> Callable[[bytes, str], Parsed]:
     return read
 
 
-def parse(data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "") -> Loaded:
-    """Return the document in the bytes with all its chunks."""
-    parsed = reader_of(doc_id)(data, doc_id)
+def parse(
+    data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "", kind: str = ""
+) -> Loaded:
+    """Return the document in the bytes with all its chunks.
+
+    ``kind`` is a name whose ending tells the format, where that of the id does not.
+    """
+    parsed = reader_of(kind or doc_id)(data, doc_id)
     # Half of a character could not be written again.
     if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
         raise SourceError(
@@ -122,7 +127,7 @@ def _check_size(file: Path, size: int, max_mb: float) -> None:
 
 
 def find_files(
-    paths: Iterable[Path], passed_over: list[Path] | None = None
+    paths: str | Path | Iterable[str | Path], passed_over: list[Path] | None = None
 ) -> list[tuple[Path, str]]:
     """Return the files to read with their document ids: paths relative to what was named.
 
@@ -134,7 +139,7 @@ def find_files(
     Files of folders for which there is no reader are put into ``passed_over``.
     """
     found: list[tuple[Path, str]] = []
-    for path in paths:
+    for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
         if path.is_dir():
             inside = sorted(_files_in(path, [] if passed_over is None else passed_over))
             found += [(file, file.relative_to(path).as_posix()) for file in inside]

@@ -11,8 +11,6 @@ from threading import Lock
 from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
-from pincite.encode.http import Service
-from pincite.rerank.http_scorer import RERANK, HttpScorer
 from pincite.rerank.metrics import log
 
 # Nobody waits for a search longer than that: a service that asks for more is left alone.
@@ -61,7 +59,10 @@ def open_scorer(settings: RerankSettings) -> PairScorer | None:
     """
     if not settings.enabled or settings.model == "none":
         return None
-    if settings.url:
+    if settings.url:  # loaded here: a search without one needs no HTTP
+        from pincite.encode.http import Service
+        from pincite.rerank.http_scorer import RERANK, HttpScorer
+
         service = Service(
             settings.url,
             model=settings.model,

@@ -25,12 +25,9 @@ from typing import Any
 
 from pincite.core.errors import MALFORMED, StaleIndex, StoreError
 from pincite.store.files import LISTING, delete, sha256_of, sync, write_durably
+from pincite.store.format import FORMAT, READABLE
 
 POINTER = "CURRENT"
-FORMAT = 3
-# Format 2 has no checksum in its manifests and no layout at the end of its arrays; it is read as it
-# is, and what is written next has the present format.
-READABLE = (2, FORMAT)
 # Readers that opened an older generation keep their files open; this is for those about to open.
 KEPT_GENERATIONS = 2
 SEGMENTS, VECTORS = "segments/", "vectors/"

@@ -22,7 +22,7 @@ from pincite.store.manifest import current, pointer_text
 from pincite.tune.ground import Ground
 from pincite.tune.space import EXAMPLES, FILES, TOKENS, VECTORS, Axis
 from pincite.tune.state import RememberedPairs
-from pincite.update import find_files, ingest_files
+from pincite.update import find_files, iter_ingest
 from pincite.vectorise import embed_index
 
 Tell = Callable[[str], None]
@@ -90,7 +90,7 @@ class Sources:
             return self._folders[name]
         folder = self.folder / f"index-{name}"
         self.tell(f"reading {len(self.files)} files into {folder}")
-        for outcome in ingest_files(self.files, folder, settings, prune=True):
+        for outcome in iter_ingest(self.files, folder, settings, prune=True):
             if outcome.status == "rejected":
                 self.tell(f"skipped: {outcome.reason}")
         # Codes of tokens are kept too: late interaction is one of the things to try.

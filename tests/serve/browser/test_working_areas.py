@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
-from typer.testing import CliRunner
 
 from pincite.cli.main import app as cli
 from pincite.evaluate.judgements.files import load

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
-from importlib import metadata
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pincite import __version__
 from pincite.cli import about
-from pincite.store.manifest import FORMAT
+from pincite.store.format import FORMAT
 
 
 def test_the_first_line_is_the_version(pincite: Callable[..., Any]) -> None:
@@ -32,21 +32,15 @@ def test_json_without_version_is_refused(pincite: Callable[..., Any]) -> None:
 
 
 def test_an_extra_is_there_if_all_of_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    requires = [
-        "numpy>=2.0",
-        'fastapi<1,>=0.130; extra == "serve"',
-        'jinja2<4,>=3.1; extra == "serve"',
-        "psycopg[binary]<4,>=3.3; extra == 'postgres'",
-    ]
-    monkeypatch.setattr(metadata, "distribution", lambda _: SimpleNamespace(requires=requires))
-    here = {"fastapi", "psycopg"}
+    monkeypatch.setattr(
+        about, "EXTRAS", {"all": ("json", "email.message"), "none": ("json", "no.x")}
+    )
+    assert about.extras_present() == ["all"]
 
-    def version(name: str) -> str:
-        if name not in here:
-            raise metadata.PackageNotFoundError(name)
-        return "1"
 
-    monkeypatch.setattr(metadata, "version", version)
-    assert about.extras_present() == ["postgres"]
-    here.add("jinja2")
-    assert about.extras_present() == ["postgres", "serve"]
+def test_every_extra_is_known() -> None:
+    file = Path(__file__).parents[3] / "pyproject.toml"
+    extras = tomllib.loads(file.read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {name: len(needs) for name, needs in extras.items()} == {
+        name: len(modules) for name, modules in about.EXTRAS.items()
+    }

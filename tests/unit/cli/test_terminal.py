@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.table import Table
-from rich.text import Text
 
-from pincite.cli import options
-from pincite.cli.terminal import SafeConsole, json_line, safe
+import pincite
+from pincite.cli.terminal import Bar, json_line, print_table, safe, say, styled
 
-SOURCE = Path(options.__file__).parents[1]
+SOURCE = Path(pincite.__file__).parent
 
 
 @given(st.text())
@@ -33,27 +31,43 @@ def test_json_means_the_same(value: object) -> None:
     assert "\x9b" not in json_line(value) and "\u202e" not in json_line(value)
 
 
-def test_tables_and_styled_words_are_safe_and_styles_stay() -> None:
+def test_tables_and_styled_words_are_safe_and_styles_stay(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert styled(("evil\x1b[5m", "bold red")) == "\x1b[31m\x1b[1mevil\\x1b[5m\x1b[0m"
+    print_table([["a\x1b]0;t\x07", "n"], ["b\x9b2J", "12"]])
+    say(("where\x1b[2J", "cyan"))
+    assert capsys.readouterr().out == "a\\x1b]0;t\\x07   n\nb\\x9b2J        12\nwhere\\x1b[2J\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    say(("where", "cyan"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    say(("where", "cyan"))
+    assert capsys.readouterr().out == "\x1b[36mwhere\x1b[0m\nwhere\n"
+
+
+def test_a_bar_is_drawn_for_terminals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     told = io.StringIO()
-    console = SafeConsole(file=told, force_terminal=True, color_system="standard", width=80)
-    grid = Table("a\x1b]0;t\x07")
-    grid.add_row("b\x9b2J")
-    console.print(grid)
-    console.print(Text.assemble(("evil\x1b[5m", "bold red")))
-    text = told.getvalue()
-    assert "\x1b[1;31m" in text and "\\x1b[5m" in text and "a\\x1b" in text
-    assert "\x1b]0" not in text and "\x1b[5m" not in text and "\x9b" not in text
+    monkeypatch.setattr("sys.stderr", told)
+    with Bar("reading", 4) as bar:
+        bar.update(4, note="a\x1b[5m")
+    assert told.getvalue() == ""
+    monkeypatch.setattr(told, "isatty", lambda: True, raising=False)
+    with Bar("reading", 4) as bar:
+        bar.update(4, note="a\x1b[5m")
+    assert "4/4" in told.getvalue() and "\x1b[5m" not in told.getvalue()
+    assert told.getvalue().endswith("\r\x1b[K")
 
 
-def test_every_command_prints_through_the_safe_console() -> None:
-    """A console, or text for standard output, that is made elsewhere is not seen to."""
+def test_every_command_prints_through_what_is_safe() -> None:
+    """A line that is written otherwise is not seen to; standard output takes JSON or safe()."""
     for file in (SOURCE / "cli").glob("*.py"):
         if file.name == "terminal.py":
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
-                assert called not in ("Console", "rich.print", "print"), f"{file.name}: {called}"
+                unsafe = ("click.echo", "click.secho", "print", "Console", "rich.print")
+                assert called not in unsafe, f"{file.name}: {called}"
 
 
 @pytest.mark.parametrize("name", ["csv.writer", "csv.DictWriter"])

@@ -1,0 +1,101 @@
+"""pincite learn and clean: a ranker from judged questions, and questions that can be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pincite.cli.options import PATH, Call, argument, command, option
+from pincite.cli.terminal import print_json, say
+from pincite.core.errors import MALFORMED, ModelError, SourceError
+
+KINDS = ("lambdamart", "forest", "logistic")
+
+
+@command("learn")
+@argument("questions", type=PATH, help="JSON lines: questions with their places.")
+@option("--out", "model", type=PATH, required=True, help="File of the model that is written.")
+@option("--kind", type=click.Choice(KINDS), default=KINDS[0], help="Which model.")
+@option("-k", type=click.IntRange(2, 100), default=20, help="Candidates to reorder.")
+@option("--anyway", is_flag=True, help="Write a model that is no better than none.")
+def learn(call: Call, questions: Path, model: Path, kind: str, k: int, anyway: bool) -> None:
+    """Learn a ranker from judged questions about an index; see docs/learned.md."""
+    from pincite.api import Index
+    from pincite.evaluate.learning import examples_of, first_right, read_judged
+    from pincite.learn.features import NAMES
+    from pincite.learn.model import save_model
+    from pincite.learn.train import fit_calibrated
+
+    settings = call.settings
+    with Index.open(call.index, settings) as opened:
+        judged = read_judged(questions, opened)
+        examples = examples_of(opened, judged, k)
+    about = {"questions": len(judged), "settings": settings.fingerprint()}
+    made, scores = fit_calibrated(kind, examples, NAMES, about)
+    before = first_right(examples, examples.table[:, NAMES.index("bm25_rank")])
+    after = first_right(examples, scores)
+    if after <= before and not anyway:
+        raise ModelError(
+            f"the model would do harm: right first {before:.3f} before, {after:.3f} learned",
+            hint="give more questions, or write it all the same with --anyway",
+        )
+    save_model(made, model)
+    figures = {"questions": len(judged), "right_first_before": before, "right_first": after}
+    if call.as_json:
+        print_json({"model": str(model), "kind": kind, **figures})
+        return
+    say(f"{model}: {kind} of {len(judged)} questions")
+    say(
+        f"right first: {before:.3f} before, {after:.3f} by models that had not seen the document "
+        "(or, of few documents, the section)",
+    )
+    say(f"use it with --set learn.model={model}")
+
+
+@command("clean", index=False, settings=False)
+@argument("questions", type=PATH, help="A JSON list of questions, as OHR-Bench's.")
+@option("--out", "kept", type=PATH, help="File for those that are left.")
+@option("--documents", type=PATH, help="Folder with <doc_name>.json files.")
+@option(
+    "--keep", multiple=True, help="Script to keep: chinese, cyrillic, ...; all keeps every one."
+)
+@option("--min-chars", type=int, default=15, help="Shorter ones go.")
+@option("--max-chars", type=int, default=500, help="Longer ones go.")
+def clean(
+    call: Call,
+    questions: Path,
+    kept: Path | None,
+    documents: Path | None,
+    keep: tuple[str, ...],
+    min_chars: int,
+    max_chars: int,
+) -> None:
+    """Leave questions out that cannot be used, and say how many each rule took."""
+    from pincite.learn.cleaning import Cleaning, check_scripts
+    from pincite.learn.cleaning import clean as cleaned_of
+
+    rules = Cleaning(min_chars, max_chars, keep_scripts=check_scripts(keep))
+    try:
+        items = json.loads(questions.read_text(encoding="utf-8"))
+        if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+            raise ValueError("not a list of objects")
+    except (OSError, *MALFORMED) as error:
+        raise SourceError(
+            f"{questions} is not a question file: {error}", hint="it is a JSON list of objects"
+        ) from error
+    there = None
+    if documents is not None:
+        names = {p.relative_to(documents).as_posix() for p in documents.glob("*/*.json")}
+        there = lambda name: f"{name}.json" in names  # noqa: E731
+    cleaned = cleaned_of(items, rules, has_document=there)
+    if kept is not None:
+        text = json.dumps(list(cleaned.kept), ensure_ascii=False, indent=1)
+        kept.write_text(text, encoding="utf-8")
+    counts = {"read": len(items), **cleaned.removed, "kept": len(cleaned.kept)}
+    if call.as_json:
+        print_json(counts)
+        return
+    for name, count in counts.items():
+        say(f"{count:>8}  {name}")

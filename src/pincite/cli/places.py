@@ -1,0 +1,246 @@
+"""pincite show, cell, similar, list and diff: places of the index, looked up by name."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pincite.cli.options import (
+    Call,
+    argument,
+    as_of_option,
+    command,
+    document_option,
+    option,
+    parse_day,
+)
+from pincite.cli.terminal import Part, has_colour, print_json, safe, say, tell
+from pincite.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from pincite.api import Index
+    from pincite.core.types import Chunk
+    from pincite.editions import Change
+
+MAX_CHILDREN = 12  # of a place, named
+STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
+# Without colours the signs say which words are old and which are new.
+WORD_SIGNS = {"same": "{}", "old": "[-{}-]", "new": "{{+{}+}}"}
+PLAIN_SIGNS = dict.fromkeys(WORD_SIGNS, "{}")
+WORD_STYLES = {"same": "dim", "old": "red strikethrough", "new": "bold green"}
+locator_argument = argument("locator", help="A place: '97.113(a)(4)', 'Table 250.66'.")
+
+
+@command("show", settings=False)
+@locator_argument
+@document_option
+@as_of_option
+def show(call: Call, locator: str, document: str | None, as_of: str | None) -> None:
+    """Print the text of a place exactly; its heading path goes to standard error."""
+    from pincite.api import Index
+    from pincite.core.editions import when
+
+    with Index.open(call.index, call.reading) as opened:
+        day = parse_day(as_of)
+        places = opened.show(locator, document, as_of=day)
+        values = [_place_values(opened, chunk) for chunk in places]
+        editions = [opened.snapshot.edition(chunk.span.doc_id) for chunk in places]
+    if call.as_json:
+        print_json(values)
+        return
+    for chunk, edition, value in zip(places, editions, values, strict=True):
+        if day is not None:
+            tell(f"in force on {day}: {when(edition)}", style="dim")
+        path = " › ".join((chunk.span.doc_id, *chunk.path))
+        tell(f"{path} › {chunk.locator}", style="dim")
+        sys.stdout.write(safe(chunk.text).rstrip() + "\n")
+        if children := value["children"]:
+            more = " …" if len(children) > MAX_CHILDREN else ""
+            tell(f"below: {', '.join(children[:MAX_CHILDREN])}{more}", style="dim")
+
+
+def _place_values(opened: Index, chunk: Chunk) -> dict[str, Any]:
+    edition = opened.snapshot.edition(chunk.span.doc_id)
+    return {
+        "document": chunk.span.doc_id,
+        "effective": edition.effective.isoformat() if edition.effective else None,
+        "until": edition.until.isoformat() if edition.until else None,
+        "locator": chunk.locator,
+        "kind": chunk.kind,
+        "title": chunk.title,
+        "path": list(chunk.path),
+        "page": chunk.page,
+        "span": [chunk.span.start, chunk.span.end],
+        "parent": opened.snapshot.get([chunk.parent])[0].locator if chunk.parent else None,
+        "children": [child.locator for child in opened.children(chunk)],
+        "text": chunk.text,
+    }
+
+
+@command("cell", settings=False)
+@argument("table", help="A table: 'Table 250.66'.")
+@argument("row", help="Words or a number of the row: '95 mm²', 'E-07'.")
+@argument("column", default="", help="Words of the column; all columns without.")
+@document_option
+def cell(call: Call, table: str, row: str, column: str, document: str | None) -> None:
+    """Look up a value in a table; a number fits the row whose range holds it."""
+    from pincite.api import Index
+
+    with Index.open(call.index, call.reading) as opened:
+        found = opened.cells(table, row, column, document)
+    if not found:
+        raise StoreError(
+            f"no cell for row {row!r} and column {column!r} in {table}",
+            hint=f'see: pincite show "{table}"',
+        )
+    values = [
+        {
+            "document": each.table.span.doc_id,
+            "citation": each.citation,
+            "value": each.cell.value,
+            "unit": each.cell.unit,
+            "notes": list(each.cell.notes),
+            "found_by": each.cell.key,
+        }
+        for each in found
+    ]
+    if call.as_json:
+        print_json(values)
+        return
+    for value in values:
+        unit = f" {value['unit']}" if value["unit"] else ""
+        where = (f"  ({value['document']})", "dim")
+        say((f"{value['value']}{unit}", "bold"), f"  {value['citation']}", where)
+        say(f"    row found by {value['found_by']}", style="dim")
+        for note in value["notes"]:
+            say(f"    note: {note}", style="italic")
+
+
+@command("similar", settings=False)
+@locator_argument
+@option("-k", type=click.IntRange(1, 100), default=5, help="How many places.")
+@option(
+    "--least",
+    type=click.FloatRange(-1, 1),
+    default=0.7,
+    help="The smallest cosine that counts.",
+)
+@document_option
+def similar(call: Call, locator: str, k: int, least: float, document: str | None) -> None:
+    """List the nearest places of other sections, by the vectors of the index."""
+    from pincite.api import Index
+
+    with Index.open(call.index, call.reading) as opened:
+        places = opened.show(locator, document)
+        found = [(place, opened.similar(place, k, least)) for place in places]
+    if call.as_json:
+        print_json([_similar_values(place, near) for place, near in found])
+        return
+    for place, near in found:
+        tell(f"{place.span.doc_id} › {place.locator}", style="dim")
+        for other, cosine in near:
+            name = " › ".join((other.span.doc_id, *other.path[-1:], other.locator))
+            say(f"{cosine:.3f}  {name}")
+        if not near:
+            tell(f"nothing in another section has a cosine of {least} or more")
+
+
+def _similar_values(place: Chunk, near: list[tuple[Chunk, float]]) -> dict[str, Any]:
+    others = [
+        {
+            "document": other.span.doc_id,
+            "locator": other.locator,
+            "chunk": other.id,
+            "cosine": cosine,
+        }
+        for other, cosine in near
+    ]
+    return {"document": place.span.doc_id, "locator": place.locator, "similar": others}
+
+
+@command("list", settings=False)
+@argument("document", required=False, help="List the places of this document instead.")
+def list_places(call: Call, document: str | None) -> None:
+    """List the documents of the index, or all places of one of them."""
+    from pincite.api import Index
+
+    with Index.open(call.index, call.reading) as opened:
+        rows = _documents(opened) if document is None else _places(opened, document)
+    if call.as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        if document is None:
+            dates = [f"{word} {row[key]}" for word, key in _DATES if row[key]]
+            say(f"{row['document']}  ", ("  ".join([row["title"], *dates]), "dim"))
+        elif row["kind"] != "piece":
+            say(f"{row['locator']}  {row['title']}".rstrip())
+
+
+_DATES = (("from", "effective"), ("until", "until"))
+
+
+def _documents(opened: Index) -> list[dict[str, Any]]:
+    return [
+        {
+            "document": edition.doc_id,
+            "title": opened.snapshot.title(edition.doc_id),
+            "effective": edition.effective.isoformat() if edition.effective else None,
+            "until": edition.until.isoformat() if edition.until else None,
+        }
+        for edition in opened.snapshot.editions()
+    ]
+
+
+def _places(opened: Index, document: str) -> list[dict[str, Any]]:
+    opened.snapshot.document(document)  # StoreError if there is none
+    return [
+        {
+            "locator": chunk.locator,
+            "kind": chunk.kind,
+            "title": chunk.title,
+            "page": chunk.page,
+            "span": [chunk.span.start, chunk.span.end],
+            "own_end": chunk.own_end,
+            "searched": chunk.searched,
+            "id": chunk.id,
+        }
+        for chunk in opened.snapshot.chunks(document)
+    ]
+
+
+@command("diff", settings=False)
+@argument("old", help="The earlier document, as 'pincite list' names it.")
+@argument("new", help="The later one.")
+def diff(call: Call, old: str, new: str) -> None:
+    """Compare two editions of a document: places added, removed, changed and moved."""
+    from pincite.editions import diff as compare
+    from pincite.store.location import open_snapshot
+
+    with open_snapshot(call.index, call.settings.store) as snapshot:
+        changes = compare(snapshot, old, new)
+    if call.as_json:
+        names = ("kind", "locator", "title", "old", "new")
+        print_json([{name: getattr(each, name) for name in names} for each in changes])
+        return
+    for change in changes:
+        _print_change(change)
+    counts = Counter(change.kind for change in changes)
+    say(", ".join(f"{n} {kind}" for kind, n in counts.items()), style="dim")
+    if not changes:
+        say("no difference", style="green")
+
+
+def _print_change(change: Change) -> None:
+    name = f"{change.kind:<8} {change.locator}  {change.title}".rstrip()
+    say(name, style=f"bold {STYLES[change.kind]}")
+    if change.old and change.new and change.old != change.new:
+        signs = PLAIN_SIGNS if has_colour() else WORD_SIGNS
+        parts: list[Part] = [
+            (signs[edition].format(words) + " ", WORD_STYLES[edition])
+            for edition, words in change.words()
+        ]
+        say("         ", *parts)
