@@ -22,7 +22,8 @@ def cite_place(title: str, place: Chunk, style: str = "plain") -> str:
     """Return how to cite a place of a document with this title.
 
     >>> from pincite.core.types import Span
-    >>> rods = Chunk("c", Span("code.md", 0, 9), "apart", "clause", "250.56(B)", page=12)
+    >>> span = Span("code.md", 0, 5)
+    >>> rods = Chunk("c", span, "apart", "clause", "250.56(B)", "", (), 5, page=12)
     >>> cite_place("Code, 2024", rods)
     'Code, 2024, 250.56(B), p. 12'
     >>> cite_place("Code, 2024", rods, "markdown")
