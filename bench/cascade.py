@@ -22,7 +22,7 @@ from pincite.core.settings import Settings
 from pincite.core.types import Query, Ranking
 from pincite.evaluate import part97
 from pincite.evaluate.indexes import opened
-from pincite.pipeline import Pipeline
+from pincite.search.pipeline import Pipeline
 
 DEPTH = 50
 

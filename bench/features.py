@@ -17,7 +17,7 @@ from pincite.core.types import Query
 from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Model
 from pincite.learn.trees import joined, trees_from
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 
 K = 20
 TREES, LEAVES = 200, 7

@@ -22,7 +22,7 @@ from pincite.core.types import Chunk
 from pincite.evaluate import part97, scifact, srd
 from pincite.evaluate.choosing import choose, fusions, measured, parts
 from pincite.evaluate.collection import Collection, Question
-from pincite.retrieve.spread import section_of
+from pincite.search.diversity import section_of
 
 MEASURE = "mrr"
 

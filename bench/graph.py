@@ -27,12 +27,12 @@ from pincite.core.stages import Reranker, Retriever
 from pincite.core.types import Hit, Query, Ranking, Span
 from pincite.evaluate.figures import bootstrap_interval
 from pincite.evaluate.part97 import DOCUMENT, read_questions
-from pincite.retrieve.entities import EntityFirst
-from pincite.retrieve.graph import PRESETS, GraphBoost
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.nearness import GraphNearness
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.place import PlaceFirst
+from pincite.search.places import EntityFirst
+from pincite.search.graph import PRESETS, GraphBoost
+from pincite.search.words import Lexical
+from pincite.search.node_vectors import GraphNearness
+from pincite.search.neighbours import Neighbours
+from pincite.search.places import PlaceFirst
 from pincite.update import ingest_files
 
 Array = np.ndarray[Any, np.dtype[Any]]

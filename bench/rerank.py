@@ -23,8 +23,8 @@ from pincite.api import Index
 from pincite.core.settings import Settings
 from pincite.core.types import Query
 from pincite.evaluate.part97 import read_questions
-from pincite.rerank.cross_encoder import open_cross_encoder
-from pincite.rerank.late import LateInteraction
+from pincite.search.cross_encoder import open_cross_encoder
+from pincite.search.late import LateInteraction
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from pincite.api import Index
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
 from pincite.core.types import Query, Ranking
-from pincite.rerank.pairs import CrossEncode
+from pincite.search.rerank import CrossEncode
 from pincite.update import find_files, ingest_files
 
 SAMPLES = Path(__file__).parents[1] / "samples"

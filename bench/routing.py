@@ -34,9 +34,9 @@ from pincite.evaluate.ohr_bench import (
     summarise,
 )
 from pincite.index.groups import Groups, group_name
-from pincite.pipeline import Pipeline
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.routing import Routed, Router
+from pincite.search.pipeline import Pipeline
+from pincite.search.words import Lexical
+from pincite.search.routing import Routed, Router
 from pincite.update import ingest_files
 
 DEPTH = 20

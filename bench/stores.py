@@ -41,10 +41,10 @@ from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.index.server_vectors import vector_index
 from pincite.index.vectors import packed
-from pincite.retrieve.dense import Dense
-from pincite.retrieve.hybrid import Hybrid
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.rows import Rows
+from pincite.search.meaning import Dense
+from pincite.search.gather import Hybrid
+from pincite.search.words import Lexical
+from pincite.index.rows import Rows
 from pincite.store.location import Location, open_writer, shape_of
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index

@@ -25,8 +25,8 @@ import numpy as np
 
 from pincite.index.builder import MERGED_CHUNKS
 from pincite.index.vectors import VectorIndex, packed
-from pincite.retrieve.dense import Dense, DenseRun
-from pincite.retrieve.rows import Rows
+from pincite.search.meaning import Dense, DenseRun
+from pincite.index.rows import Rows
 from pincite.store.array_files import write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.vectors import Vectors

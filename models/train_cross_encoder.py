@@ -24,7 +24,7 @@ from pincite.train.export import save, with_calibration
 from pincite.train.groups import read_groups
 from pincite.train.loop import Plan, Training, calibrated
 
-TARGET = Path(__file__).parents[1] / "src" / "pincite" / "rerank" / "minilm"
+TARGET = Path(__file__).parents[1] / "src" / "pincite" / "search" / "minilm"
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
-    from pincite.pipeline import Pipeline
+    from pincite.search.pipeline import Pipeline
     from pincite.update import Outcome, find_files, ingest_files, remove
     from pincite.vectorise import embed_index
 
@@ -27,7 +27,7 @@ _HOMES = {
     "Outcome": "pincite.update",
     "Passage": "pincite.answer.passage",
     "PinciteError": "pincite.core.errors",
-    "Pipeline": "pincite.pipeline",
+    "Pipeline": "pincite.search.pipeline",
     "Query": "pincite.core.types",
     "Ranking": "pincite.core.types",
     "Result": "pincite.api",

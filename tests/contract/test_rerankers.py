@@ -16,10 +16,10 @@ from pincite.api import Index
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
 from pincite.core.stages import Reranker
 from pincite.core.types import Query, Ranking
-from pincite.rerank.diversify import Diversify
-from pincite.rerank.pairs import CrossEncode
-from pincite.rerank.threshold import Threshold
-from pincite.retrieve.spread import Spread
+from pincite.search.diversity import Diversify
+from pincite.search.rerank import CrossEncode
+from pincite.search.rerank import Threshold
+from pincite.search.diversity import Spread
 from pincite.update import ingest_files
 
 QUERIES = ["which box holds a wire", "1.3", "what of 2.2 and the fuse", "nowhere", "fuse"]

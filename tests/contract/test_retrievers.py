@@ -24,14 +24,14 @@ from pincite.core.traversal import load_traversal
 from pincite.core.types import Filters, Query
 from pincite.index.graph_walk import TraversalIndex
 from pincite.index.groups import Groups
-from pincite.pipeline import build
-from pincite.retrieve.fusion import METHODS
-from pincite.retrieve.graph import GraphBoost
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.place import PlaceFirst
-from pincite.retrieve.routing import Routed, Router
-from pincite.retrieve.traversal import Traversal
+from pincite.search.pipeline import build
+from pincite.search.fusion import METHODS
+from pincite.search.graph import GraphBoost
+from pincite.search.words import Lexical
+from pincite.search.neighbours import Neighbours
+from pincite.search.places import PlaceFirst
+from pincite.search.routing import Routed, Router
+from pincite.search.traversal import Traversal
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 

@@ -26,7 +26,7 @@ from pincite.evaluate.run_files import load_run, run_name, save_run
 from pincite.evaluate.runs import Part, Run
 from pincite.evaluate.summary import against_baseline, default_measures, summarise
 from pincite.evaluate.synthetic_sets import made_questions
-from pincite.pipeline import Pipeline
+from pincite.search.pipeline import Pipeline
 
 Make = Callable[..., Index]
 NASTY = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\u2028"

@@ -14,7 +14,7 @@ from pincite.cli.explain import _stage
 from pincite.cli.main import app
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
-from pincite.explain import FIRST_STAGE, StageView, _verdict
+from pincite.search.explain import FIRST_STAGE, StageView, _verdict
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 

@@ -18,7 +18,7 @@ from pincite.core.types import Chunk, Document, Facts, Filters
 from pincite.index.builder import IndexBuilder
 from pincite.index.groups import group_name
 from pincite.ingest.load import parse
-from pincite.retrieve.lexical import Lexical
+from pincite.search.words import Lexical
 
 NAMES = ("a/one.md", "a/two.md", "b/one.md", "b/[3].md", "four.md")
 ITEMS = ("(a) box wire.", "(b) fuse box; see 1.1.", "(1) lamp wire.", "box lamp earth.")

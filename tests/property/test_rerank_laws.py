@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pincite.core.settings import RerankSettings
 from pincite.core.types import Chunk, Hit, Query, Ranking, Span
-from pincite.rerank.combine import combined, is_named
-from pincite.rerank.diversify import Diversify
-from pincite.rerank.pairs import CrossEncode
-from pincite.rerank.threshold import Threshold
-from pincite.retrieve.spread import Spread
+from pincite.search.rerank import combined, is_named
+from pincite.search.diversity import Diversify
+from pincite.search.rerank import CrossEncode
+from pincite.search.rerank import Threshold
+from pincite.search.diversity import Spread
 from pincite.store.snapshot import Snapshot
 
 MODES = ["weighted", "rrf", "union", "replace"]

@@ -13,7 +13,7 @@ from pincite.api import Index
 from pincite.core.settings import LexicalSettings, Settings, TokenSettings
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
-from pincite.retrieve.lexical import Lexical
+from pincite.search.words import Lexical
 
 REFERENCE = json.loads(Path(__file__).with_name("bm25.json").read_text())
 TEXTS, QUERIES = REFERENCE["texts"], REFERENCE["queries"]

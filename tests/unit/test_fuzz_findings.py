@@ -22,7 +22,7 @@ from pincite.exam.questions import read_exam
 from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
-from pincite.retrieve.place import PlaceFirst
+from pincite.search.places import PlaceFirst
 from pincite.store.array_files import read_arrays
 from pincite.store.manifest import manifest_of
 

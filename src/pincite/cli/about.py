@@ -14,7 +14,7 @@ from pincite import __version__
 from pincite.cli.options import out, print_json
 
 HOME = Path(str(files("pincite")))
-MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "rerank/minilm"}
+MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "search/minilm"}
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
 

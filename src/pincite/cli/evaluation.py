@@ -223,7 +223,7 @@ def _run(
 
 
 def _settings_name(index: Index) -> str:
-    stages = "+".join(stage.name for stage in index.pipeline.rerankers)
+    stages = "+".join(index.searcher.rerankers)
     return f"{index.settings.fingerprint()}/{stages}" if stages else index.settings.fingerprint()
 
 

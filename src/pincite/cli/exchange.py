@@ -41,7 +41,7 @@ def export(
     from pincite.evaluate.synthetic import records
     from pincite.exchange import export_index
     from pincite.index.opened import OpenIndex
-    from pincite.retrieve.similar import Similar, model_of
+    from pincite.search.related import Similar, model_of
 
     with told(as_json=as_json, index=index):
         opened = OpenIndex.open(index, store_alone().store)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pincite.api import Result
-    from pincite.explain import WhyNot
+    from pincite.search.explain import WhyNot
 
 
 def why_not(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pincite.answer.passage import Passage
     from pincite.api import Result
     from pincite.core.types import Chunk
-    from pincite.retrieve.companions import Companion
+    from pincite.search.related import Companion
 
 COMPANIONS = 5  # places that belong beside the hits
 
@@ -125,7 +125,7 @@ def search(
                     opened.warm()
             result = opened.search(query, k, filters, budget_ms=budget_ms)
             used = result.query.filters  # with the audience that the question names
-            missing = opened.missing_places(query, used)
+            missing = result.parsed.missing
             empty = opened.explain_filters(used)
             beside = opened.companions(result, COMPANIONS)
             if save is not None:
@@ -159,7 +159,7 @@ def _as_json(
         "query": result.query.text,
         "filters": plain(result.query.filters),
         "note": empty,
-        "notes": list(result.ranking.notes),
+        "notes": list(result.notes),
         "hits": [passage_values(passage) for passage in result.passages],
         "missing": [{"place": place, "nearest": nearest or None} for place, nearest in missing],
         "corrections": dict(result.corrections),
@@ -178,9 +178,9 @@ def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | No
     for place, nearest in missing:
         near = f"; the nearest is {nearest}" if nearest else ""
         err.print(f"note: there is no place {place} in this index{near}", soft_wrap=True)
-    for note in result.ranking.notes:
+    for note in result.notes:
         err.print(f"note: {note}", soft_wrap=True, markup=False)
-    if not result.passages and not (result.steps[0].ranking.hits and result.ranking.notes):
+    if not result.passages and not (len(result.steps[0].table) and result.notes):
         where = "what the filters leave" if plain(result.query.filters) else "this index"
         err.print(f"nothing in {where} shares a word with that query", soft_wrap=True)
 
@@ -211,7 +211,7 @@ def _marked(passage: Passage) -> Text:
 
 def _why(passage: Passage) -> str:
     features = {name: value for name, value in passage.hit.features.items() if value}
-    if "place" in features:
+    if passage.is_named:
         return REASONS["place"]
     # The sum of what is shown, so that it adds up to the reader as well.
     digits = 1 if passage.hit.score >= 5 else 2

@@ -48,7 +48,7 @@ def cross_encoder(
 
         from pincite.api import Index
         from pincite.evaluate.judgements.files import load
-        from pincite.rerank.cross_encoder import open_cross_encoder
+        from pincite.search.cross_encoder import open_cross_encoder
         from pincite.train.export import save, with_calibration
         from pincite.train.from_judgements import groups_of
         from pincite.train.loop import Plan, Training, calibrated
@@ -62,7 +62,7 @@ def cross_encoder(
                 hint="judge at least twenty questions that the index can answer",
             )
         text = files("pincite.embed").joinpath("minilm", "tokenizer.json").read_text("utf-8")
-        base = files("pincite.rerank").joinpath("minilm", "model.onnx").read_bytes()
+        base = files("pincite.search").joinpath("minilm", "model.onnx").read_bytes()
         plan = replace(Plan(), steps=steps, warm_up=max(1, steps // 10))
         training = Training(weights_of(base), groups, Tokenizer.from_str(text), plan)
         training.resume(folder)

@@ -15,11 +15,9 @@ import numpy as np
 from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import HybridSettings, Settings
-from pincite.core.stages import Retriever
 from pincite.evaluate.collection import Collection, places_of, scored
 from pincite.evaluate.figures import Array, Figures
 from pincite.evaluate.indexes import opened
-from pincite.retrieve.dense import Dense
 
 FOLDS = 5
 SEED = 7
@@ -193,13 +191,6 @@ def parts(
 
 def _share_encoder(indexes: Sequence[Index]) -> None:
     """Let all pipelines share what they know of a question: its vector is the same for all."""
-    found = [dense for index in indexes for dense in _dense_in(index.pipeline.retriever)]
-    for dense in found[1:]:
-        dense.encode = found[0].encode
-
-
-def _dense_in(retriever: Retriever) -> Iterator[Dense]:
-    if isinstance(retriever, Dense):
-        yield retriever
-    for inner in getattr(retriever, "inner_retrievers", ()):
-        yield from _dense_in(inner)
+    found = [index.searcher.meaning for index in indexes if index.searcher.meaning]
+    for meaning in found[1:]:
+        meaning.encode = found[0].encode

@@ -20,7 +20,7 @@ from pincite.copying import copy_index
 from pincite.core.errors import ConfigError, SourceError, StoreError
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
-from pincite.pipeline import PRESETS
+from pincite.search.pipeline import PRESETS
 from pincite.store.location import (
     Location,
     exists,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
-from pincite.rerank.metrics import Histogram
+from pincite.search.metrics import Histogram
 
 PREFIX = "pincite_http"
 # What happened lately is kept in steps of this many seconds.

@@ -12,7 +12,7 @@ import numpy as np
 
 from pincite.core.errors import ConfigError
 from pincite.core.extras import require
-from pincite.rerank.calibration import Calibration, calibration_error, fitted, threshold_for
+from pincite.search.calibration import Calibration, calibration_error, fitted, threshold_for
 from pincite.store.array_files import Array
 from pincite.store.files import replaced
 from pincite.train.groups import Group, PairTokens, batches, split

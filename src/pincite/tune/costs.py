@@ -15,7 +15,7 @@ import numpy as np
 
 from pincite.api import Index
 from pincite.learn.features import Features
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 from pincite.tune.bench import Bench
 from pincite.tune.space import Trial, cost_class
 

@@ -26,13 +26,13 @@ from pincite.evaluate.measures import Measure
 from pincite.index.audiences import audience_of
 from pincite.index.opened import OpenIndex
 from pincite.index.postings import Array
-from pincite.pipeline import RERANKED, build
-from pincite.rerank.late import LateInteraction
-from pincite.retrieve.dense import Dense
-from pincite.retrieve.entities import EntityFirst
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.place import PlaceFirst
-from pincite.retrieve.rows import Run
+from pincite.search.pipeline import RERANKED, build
+from pincite.search.late import LateInteraction
+from pincite.search.meaning import Dense
+from pincite.search.places import EntityFirst
+from pincite.search.words import Lexical
+from pincite.search.places import PlaceFirst
+from pincite.index.rows import Run
 
 Made = TypeVar("Made")
 Part = TypeVar("Part")

@@ -14,7 +14,7 @@ from pincite.evaluate.statistics import compare
 from pincite.index.postings import Array
 from pincite.learn.features import Features
 from pincite.learn.model import Model
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 from pincite.tune.ground import Ground
 from pincite.tune.groups import folded
 from pincite.tune.holdout import look

@@ -18,7 +18,7 @@ from pincite.learn.examples import Examples
 from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Model
 from pincite.learn.train import fit, fit_calibrated
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 from pincite.tune.ground import Ground
 from pincite.tune.groups import Folds
 from pincite.tune.space import LEARNED_K, Trial

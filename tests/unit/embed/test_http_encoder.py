@@ -25,7 +25,7 @@ from pincite.embed.models import SHIPPED, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
 from pincite.embed.service import MOST_SECONDS, Service, _wanted
 from pincite.index.opened import OpenIndex
-from pincite.pipeline import build
+from pincite.search.pipeline import build
 from pincite.store.snapshot import Snapshot
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index

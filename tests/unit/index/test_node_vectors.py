@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.index.node_vectors import nearness, node_vectors
+from pincite.search.node_vectors import nearness, node_vectors
 
 NODES = [f"chunk{i}" for i in range(12)]
 PAIRS = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=30)

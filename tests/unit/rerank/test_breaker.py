@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from pincite.rerank.breaker import Breaker
+from pincite.search.guard import Breaker
 
 
 class Clock:

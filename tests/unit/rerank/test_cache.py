@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from pincite.rerank.cache import PairCache
+from pincite.search.windows import PairCache
 
 
 def test_a_pair_is_known_by_scorer_query_and_text() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.errors import ModelError
-from pincite.rerank.calibration import Calibration, calibration_error, fitted, threshold_for
+from pincite.search.calibration import Calibration, calibration_error, fitted, threshold_for
 
 
 @given(st.floats(-30, 30), st.floats(-30, 30), st.floats(0.01, 5), st.floats(-5, 5))

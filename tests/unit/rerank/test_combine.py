@@ -10,7 +10,7 @@ import pytest
 
 from pincite.core.settings import RerankSettings
 from pincite.core.types import Hit, Query, Ranking
-from pincite.rerank.combine import combined
+from pincite.search.rerank import combined
 
 
 def ranking(*hits: tuple[str, dict[str, float]]) -> Ranking:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.errors import ConfigError, ModelError
-from pincite.rerank.cross_encoder import CrossEncoder, open_cross_encoder
+from pincite.search.cross_encoder import CrossEncoder, open_cross_encoder
 
 QUESTION = "How often must a fire extinguisher be inspected?"
 TEXTS = [
@@ -20,7 +20,7 @@ TEXTS = [
 ]
 # The float network in torch, before export and quantisation.
 REFERENCE = [3.23, -1.262, -3.48, -0.656]
-HOME = Path(str(files("pincite.rerank").joinpath("minilm")))
+HOME = Path(str(files("pincite.search").joinpath("minilm")))
 WORDS = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
 
 

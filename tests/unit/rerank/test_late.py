@@ -13,7 +13,7 @@ from pincite.core.errors import ConfigError
 from pincite.core.settings import LateSettings, SearchSettings, Settings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.embed.windows import windows_of
-from pincite.rerank.late import LateInteraction
+from pincite.search.late import LateInteraction
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 

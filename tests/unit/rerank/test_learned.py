@@ -15,7 +15,7 @@ from pincite.core.settings import LearnSettings, Settings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.learn.features import NAMES, Features, words_score
 from pincite.learn.model import Linear, Model, save_model
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 
 CODE = """# Wiring Code
 

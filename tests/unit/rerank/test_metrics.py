@@ -15,8 +15,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.rerank.metrics import Histogram, Metrics
-from pincite.rerank.scorers import LazyScorer
+from pincite.search.metrics import Histogram, Metrics
+from pincite.search.scorers import LazyScorer
 
 SECRET = "confidential fuse question"
 TEXTS = {f"{n}.md": f"# Book {n}\n\n## {n}.1 Fuse\n\nThe fuse question {n}.\n" for n in range(4)}
@@ -150,7 +150,7 @@ def test_threads_lose_no_count() -> None:
 
 def test_the_library_prints_nothing() -> None:
     code = (
-        "import logging; from pincite.rerank.metrics import log;"
+        "import logging; from pincite.search.metrics import log;"
         "log('rerank_fallback_to_baseline', logging.WARNING)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -14,11 +14,11 @@ from pincite.api import Index
 from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
 from pincite.core.types import Query, Ranking
-from pincite.rerank.pairs import CrossEncode
+from pincite.search.rerank import CrossEncode
 from pincite.rerank.promise import Promise
-from pincite.rerank.reading import windows_of
-from pincite.rerank.scorers import LazyScorer
-from pincite.retrieve.lexical import Lexical
+from pincite.search.windows import windows_of
+from pincite.search.scorers import LazyScorer
+from pincite.search.words import Lexical
 
 MakeIndex = Callable[..., Index]
 TEXT = "# Book\n\n" + "\n\n".join(

@@ -13,8 +13,8 @@ import pytest
 from pincite.core.errors import ConfigError, ModelError
 from pincite.core.settings import RerankSettings, load_settings
 from pincite.rerank import scorers
-from pincite.rerank.http_scorer import HttpScorer
-from pincite.rerank.scorers import LazyScorer, open_scorer
+from pincite.search.scorers import HttpScorer
+from pincite.search.scorers import LazyScorer, open_scorer
 
 ON = RerankSettings(enabled=True)
 

@@ -9,8 +9,8 @@ import pytest
 from pincite.api import Index
 from pincite.core.settings import IngestSettings, Settings
 from pincite.core.types import Hit, Query, Ranking
-from pincite.retrieve.companions import Companion, companions
-from pincite.retrieve.neighbours import Neighbours
+from pincite.search.related import Companion, companions
+from pincite.search.neighbours import Neighbours
 
 CODE = """# Wiring Code
 

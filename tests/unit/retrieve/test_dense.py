@@ -11,8 +11,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.index.vectors import VectorIndex
-from pincite.retrieve.dense import Dense
-from pincite.retrieve.rows import Rows
+from pincite.search.meaning import Dense
+from pincite.index.rows import Rows
 
 TEXT = (
     "# Rules\n\n## 1 Permits\n\nA permit has a duration.\n\n## 2 Hot work\n\nIt needs a permit.\n"

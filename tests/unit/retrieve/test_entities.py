@@ -9,9 +9,9 @@ import pytest
 from pincite.api import Index
 from pincite.core.settings import IngestSettings, Settings
 from pincite.core.types import Hit, Query, Ranking
-from pincite.retrieve.entities import EntityFirst, entities
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.neighbours import Neighbours
+from pincite.search.places import EntityFirst, entities
+from pincite.search.words import Lexical
+from pincite.search.neighbours import Neighbours
 
 CODE = """# Wiring Code
 

@@ -11,8 +11,8 @@ from pincite.api import Index
 from pincite.audit import audit
 from pincite.core.settings import IngestSettings, Settings
 from pincite.retrieve import neighbours as module
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.references import references
+from pincite.search.neighbours import Neighbours
+from pincite.search.related import references
 from pincite.update import ingest_files, remove
 
 CODE = """# Wiring Code

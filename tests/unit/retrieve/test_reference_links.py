@@ -12,7 +12,7 @@ from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
 from pincite.retrieve import references as module
-from pincite.retrieve.references import references
+from pincite.search.related import references
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 RULES = """# Rules

@@ -10,8 +10,8 @@ from pincite.api import Index
 from pincite.core.settings import RoutingSettings, Settings
 from pincite.core.types import Filters, Query
 from pincite.index.groups import Groups
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.routing import Routed, Router
+from pincite.search.words import Lexical
+from pincite.search.routing import Routed, Router
 
 TEXTS = {
     "law/fees.md": "# Fees\n\n## Harbour\n\nA fee is due.\n\n## Lamps\n\nNo fee for lamps.\n",

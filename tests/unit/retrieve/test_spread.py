@@ -10,7 +10,7 @@ from pincite import Index, find_files, ingest_files
 from pincite.core.settings import load_settings
 from pincite.core.types import Hit, Query, Ranking
 from pincite.retrieve import spread
-from pincite.retrieve.spread import Spread
+from pincite.search.diversity import Spread
 
 
 @pytest.fixture

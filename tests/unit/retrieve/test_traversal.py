@@ -16,7 +16,7 @@ from pincite.core.settings import load_settings
 from pincite.core.toml_table import Table
 from pincite.core.traversal import TraversalConfig, load_traversal, parse_traversal, query_pattern
 from pincite.index.graph_walk import TraversalIndex
-from pincite.retrieve.traversal import Candidate, retrieve_candidates
+from pincite.search.traversal import Candidate, retrieve_candidates
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 

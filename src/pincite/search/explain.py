@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pincite.core.stages import Retriever
-from pincite.core.types import Chunk, Query, Ranking
+import numpy as np
+
+from pincite.core.types import Chunk
 from pincite.index.opened import OpenIndex
-from pincite.pipeline import Pipeline
+from pincite.index.vectors import NO_VECTOR
+from pincite.search.candidates import Candidates
+from pincite.search.gather import HYBRID
+from pincite.search.meaning import Meaning
+from pincite.search.pipeline import Searcher
+from pincite.search.query import ParsedQuery
+from pincite.search.words import Words
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000
@@ -38,26 +45,26 @@ class WhyNot:
     reason: str
 
 
-def why_not(pipeline: Pipeline, index: OpenIndex, query: Query, place: Chunk, k: int) -> WhyNot:
-    """Return the way of a place through the pipeline, and where it was lost."""
+def why_not(searcher: Searcher, query: ParsedQuery, place: Chunk, k: int) -> WhyNot:
+    """Return the way of a place through a search, and where it was lost."""
+    index = searcher.reader.index
     chunks = searched_in(index, place)
     if not chunks:
         return WhyNot(place, [], "index", "the place has no text of its own that is searched")
     if not index.filters.keep(query.filters, [chunk.id for chunk in chunks]):
         return WhyNot(chunks[0], [], "filters", "the filters leave it out")
     last, views = chunks[0], []
-    for name, ranking, width in stages(pipeline, query, k):
-        ranks = {chunk_id: rank for rank, chunk_id in enumerate(ranking.ids, 1)}
+    for name, scores, ids, width in stages(searcher, query, k):
+        ranks = {chunk_id: rank for rank, chunk_id in enumerate(ids, 1)}
         found = [chunk for chunk in chunks if chunk.id in ranks]
-        needed = ranking.hits[min(width, len(ranking.hits)) - 1].score if ranking.hits else None
+        needed = scores[min(width, len(scores)) - 1] if scores else None
         if not found:
             views.append(StageView(name, None, None, needed, False))
             continue
         last = min(found, key=lambda chunk: ranks[chunk.id])
         rank = ranks[last.id]
-        score = ranking.hits[rank - 1].score
-        views.append(StageView(name, rank, score, needed, rank <= width))
-    return WhyNot(last, views, *_verdict(views, _parts(pipeline.retriever)))
+        views.append(StageView(name, rank, scores[rank - 1], needed, rank <= width))
+    return WhyNot(last, views, *_verdict(views, {*proposers(searcher)}))
 
 
 def searched_in(index: OpenIndex, place: Chunk) -> list[Chunk]:
@@ -67,26 +74,47 @@ def searched_in(index: OpenIndex, place: Chunk) -> list[Chunk]:
     return inside or [c for c in document if c.span.overlap(place.span)]
 
 
-def stages(pipeline: Pipeline, query: Query, k: int) -> Iterator[tuple[str, Ranking, int]]:
-    """Yield every stage's full ranking with how many of its hits count there."""
-    depth = max(k, pipeline.depth)
-    yield from _inner(pipeline.retriever, query, depth, k)
-    ranking = pipeline.retriever.retrieve(query, DEEP)
-    yield pipeline.retriever.name, ranking, k
-    for reranker in pipeline.rerankers:
-        ranking = reranker.rerank(ranking.top(depth))
-        yield reranker.name, ranking, k
+def stages(
+    searcher: Searcher, query: ParsedQuery, k: int
+) -> Iterator[tuple[str, list[float], list[str], int]]:
+    """Yield of every stage the scores and ids of its order, and how many count there.
+
+    What scorers propose side by side are columns of the first table, and come before it.
+    """
+    depth = max(k, searcher.depth)
+    table = Candidates.empty(DEEP)
+    for number, (name, stage) in enumerate(searcher.stages):
+        if number == searcher.first:
+            table = table.best(depth)
+        table = stage(query, table)
+        # One of several needs only to propose a place.
+        for scorer in proposers(searcher) if not number else ():
+            yield scorer, *_by_column(table, scorer), depth
+        order = table.order()
+        yield name, table.exported_scores()[order].tolist(), table.names(order), k
 
 
-def _inner(
-    retriever: Retriever, query: Query, depth: int, k: int
-) -> Iterator[tuple[str, Ranking, int]]:
-    """Yield the rankings of retrievers inside a retriever, innermost first."""
-    parts = getattr(retriever, "inner_retrievers", ())
-    for part in parts:
-        yield from _inner(part, query, depth, k)
-        # One of several needs only to propose a place; a single one decides.
-        yield part.name, part.retrieve(query, DEEP), depth if len(parts) > 1 else k
+def proposers(searcher: Searcher) -> Sequence[str]:
+    """Return the names of scorers that propose candidates side by side."""
+    name = searcher.stages[0][0]
+    return (Words.name, Meaning.name) if name == HYBRID else ()
+
+
+def _by_column(table: Candidates, name: str) -> tuple[list[float], list[str]]:
+    """Return scores and ids in the order of one scorer."""
+    values = table.raw.get(name)
+    if values is None:
+        return [], []
+    at = np.flatnonzero(values > (0.0 if name == Words.name else NO_VECTOR))
+    at = at[np.lexsort((table.ids[at], -values[at]))]
+    return values[at].tolist(), table.names(at)
+
+
+def proposals(searcher: Searcher, query: ParsedQuery) -> dict[str, list[str]]:
+    """Return the order of each scorer that proposes candidates side by side with another."""
+    names = proposers(searcher)
+    table = searcher.stages[0][1](query, Candidates.empty(DEEP)) if names else Candidates.empty()
+    return {name: _by_column(table, name)[1] for name in names}
 
 
 def _verdict(views: list[StageView], parts: set[str]) -> tuple[str, str]:
@@ -109,11 +137,3 @@ def _loss(view: StageView) -> str:
         f"{view.stage} puts it at rank {view.rank}: its score is {view.score:.3f}, "
         f"the last hit has {view.needed:.3f} ({gap:.3f} more)"
     )
-
-
-def _parts(retriever: Retriever) -> set[str]:
-    """Return the names of retrievers that propose candidates side by side."""
-    inner = getattr(retriever, "inner_retrievers", ())
-    if len(inner) > 1:
-        return {part.name for part in inner}
-    return set().union(*(_parts(part) for part in inner))

@@ -1,4 +1,7 @@
-"""From settings to a pair scorer that loads when it is first needed."""
+"""From settings to a pair scorer: one that loads when it is first needed, or one behind HTTP.
+
+Behind HTTP is what Cohere, Jina, vLLM, Infinity and others answer at /rerank.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,24 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from threading import Lock
+from typing import Any
 
-from pincite.core.errors import ModelError
+from pincite.core.errors import MALFORMED, ModelError
 from pincite.core.settings import RerankSettings
 from pincite.core.stages import PairScorer
-from pincite.embed.service import Service
-from pincite.rerank.http_scorer import RERANK, HttpScorer
-from pincite.rerank.metrics import log
+from pincite.embed.service import Purpose, Service
+from pincite.search.metrics import log
+from pincite.search.windows import BadScores, checked
 
 # Nobody waits for a search longer than that: a service that asks for more is left alone.
 PATIENCE = 1.0
+RERANK = Purpose(
+    "rerank",
+    "rerank",
+    "the re-ranking service",
+    too_many="rerank.batch and rerank.workers",
+    refused="check rerank.model, or lower rerank.batch and rerank.window_tokens",
+)
 
 
 class LazyScorer:
@@ -82,7 +93,7 @@ def _local(name: str, threads: int) -> LazyScorer:
 
 def _load(name: str, threads: int) -> PairScorer:
     try:
-        open_cross_encoder = import_module("pincite.rerank.cross_encoder").open_cross_encoder
+        open_cross_encoder = import_module("pincite.search.cross_encoder").open_cross_encoder
     except ImportError as error:
         raise ModelError(
             f"no cross-encoder {name!r} can run here: {error}",
@@ -90,3 +101,49 @@ def _load(name: str, threads: int) -> PairScorer:
         ) from error
     scorer: PairScorer = open_cross_encoder(name, threads)
     return scorer
+
+
+class HttpScorer:
+    """Sends a question with its texts in one request; every text has to come back scored."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.id = f"{service.address} {service.model}"
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        if not texts:
+            return []
+        body = {
+            "query": _whole(query),
+            "documents": [_whole(text) for text in texts],
+            "top_n": len(texts),
+            "return_documents": False,
+        }
+        return self._scores(self.service.ask(body), len(texts))
+
+    def _scores(self, answer: Any, count: int) -> list[float]:
+        """Return the scores of an answer in the order of the texts."""
+        try:
+            results = answer["results"]
+            scores = {row["index"]: row["relevance_score"] for row in results}
+            if len(results) != count or sorted(scores) != list(range(count)):
+                raise self._strange(f"{len(results)} scores for {count} texts, or misnumbered ones")
+            if not all(type(score) in (int, float) for score in scores.values()):
+                raise self._strange("scores that are no numbers")
+        except MALFORMED as error:
+            raise self._strange("an answer that holds no scores") from error
+        try:
+            return checked([scores[at] for at in range(count)], count)
+        except (BadScores, OverflowError):
+            raise self._strange("scores that are not from 0 to 1") from None
+
+    def _strange(self, what: str) -> BadScores:
+        return BadScores(
+            f"{self.service.name} gave {what}",
+            hint="is it a re-ranking model, and does it give probabilities?",
+        )
+
+
+def _whole(text: str) -> str:
+    """Return the text without half characters, which JSON cannot carry everywhere."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -7,21 +7,21 @@ takes one short encoding, which search by meaning has done already, and a matrix
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pincite.core.trace import stage
-from pincite.core.types import Chunk, Hit, Ranking
+from pincite.core.types import Chunk
 from pincite.embed.models import TokenEncoder
 from pincite.embed.token_codes import QueryTokens
 from pincite.embed.windows import windows_of
+from pincite.index.rows import Rows
 from pincite.index.token_index import TokenIndex, TokenWindows
-from pincite.rerank.tiers import LIFTS, PLACE, lift_of
-from pincite.retrieve.place import is_bare_name
-from pincite.retrieve.rows import Rows
+from pincite.search.candidates import Candidates
+from pincite.search.places import is_bare_name
+from pincite.search.query import ParsedQuery
 from pincite.store.array_files import Array
 
 
@@ -48,39 +48,32 @@ class LateInteraction:
         self.rows = rows
         self.weight = weight
 
-    def rerank(self, ranking: Ranking) -> Ranking:
-        """Return the ranking with scores and matches mixed, each from worst to best candidate.
+    def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
+        """Return the table with scores and matches mixed, each from worst to best candidate.
 
         What a query names stays before the rest: only likeness is weighed against likeness.
         """
-        likeness = [hit for hit in ranking.hits if PLACE not in hit.features]
-        is_named = len(likeness) < len(ranking.hits)
-        if len(likeness) < 2 or (is_named and is_bare_name(ranking.query.text)):
-            return ranking
+        is_open = ~table.is_named
+        likeness = np.flatnonzero(is_open)
+        is_named = len(likeness) < len(table)
+        if len(likeness) < 2 or (is_named and is_bare_name(query.text)):
+            return table
         with stage("late_words"):
-            matches = self.matches(ranking.query.text, [hit.chunk_id for hit in likeness])
+            matches = self.matches(query.text, table.names(likeness))
         known = ~np.isnan(matches)
         if not known.any():
-            return ranking
+            return table
         low, high = matches[known].min(), matches[known].max()
         shares = np.where(known, (matches - low) / max(high - low, 1e-9), 0.0)
-        bases = [hit.score - lift_of(hit) for hit in likeness]
-        room = max(bases) - min(bases)
-        changed = {
-            hit.chunk_id: self._mixed(hit, share * room, match)
-            for hit, share, match in zip(likeness, shares.tolist(), matches.tolist(), strict=True)
-        }
-        hits = tuple(changed.get(hit.chunk_id, hit) for hit in ranking.hits)
-        return replace(ranking, hits=hits)
-
-    def _mixed(self, hit: Hit, share: float, match: float) -> Hit:
         # In proportion as (1 - weight) × score + weight × match over the candidates' range, but
         # on the scale of the scores, so that tiers stay apart.
-        kept = 1 - self.weight
-        features = {n: v if n in LIFTS else kept * v for n, v in hit.features.items()}
-        features[self.name] = self.weight * share
-        raw = hit.raw if math.isnan(match) else {**hit.raw, self.name: match}
-        return Hit(hit.chunk_id, sum(features.values()), features, raw)
+        room = np.ptp(table.score[likeness])
+        kept = np.where(is_open, 1 - self.weight, 1.0)
+        parts = {name: kept * values for name, values in table.parts.items()}
+        parts[self.name], raw = np.full(len(table), np.nan), np.full(len(table), np.nan)
+        parts[self.name][likeness] = self.weight * shares * room
+        raw[likeness] = matches
+        return replace(table, parts=parts, raw={**table.raw, self.name: raw})
 
     def matches(self, question: str, ids: Sequence[str]) -> Array:
         """Return how well the best window of each chunk matches, -1 to 1; NaN without tokens."""

@@ -1,19 +1,17 @@
-"""The common currency of first-stage retrievers: rows of the whole index, numbered through.
+"""The common currency of scorers: rows of the whole index, numbered through.
 
 A row is a searched chunk. Working on numbers and turning only the winners into hits keeps a query
-fast, and lets a retriever say what it thinks of a row that another one found.
+fast, and lets a scorer say what it thinks of a row that another one found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from pincite.core.stages import Retriever
-from pincite.core.types import Filters, Query
+from pincite.core.types import Filters
 from pincite.index.opened import OpenIndex
 from pincite.store.array_files import Array
 
@@ -51,6 +49,12 @@ class Rows:
             inner = order[at[ordered[at] == wanted]] if len(ordered) else order[:0]
             found.append(inner + offset)
         return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+    def numbers(self, ids: Sequence[str]) -> Array:
+        """Return the row of each chunk; -1 for one that is not searched."""
+        found = self.find(ids)
+        row_of = dict(zip(self.ids(found).tolist(), found.tolist(), strict=True))
+        return np.array([row_of.get(chunk_id.encode(), -1) for chunk_id in ids], dtype=np.int64)
 
     @cached_property
     def _by_id(self) -> list[tuple[Array, Array]]:
@@ -100,27 +104,6 @@ class Rows:
             rows, scores = rows[kept], scores[kept]
         ids = self.ids(rows if names is None else names[rows])
         return rows[np.lexsort((ids, -scores))[:k]]
-
-
-class Run(Protocol):
-    """One retriever at work on one query."""
-
-    def best(self, k: int) -> Array:
-        """Return the best ``k`` rows, best first."""
-        ...
-
-    def parts(self, rows: Array) -> Array:
-        """Return the parts of the scores of any rows, one column a part."""
-        ...
-
-
-class RowScorer(Retriever, Protocol):
-    """A retriever that can score any row."""
-
-    @property
-    def part_names(self) -> Sequence[str]: ...
-
-    def begin(self, query: Query) -> Run: ...
 
 
 def top_rows(scores: Array, k: int, *, above: float = 0.0) -> Array:

@@ -8,19 +8,19 @@ walk which starts anew at the seeds now and then comes by (personalised PageRank
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from pincite.core.settings import GraphSettings
-from pincite.core.stages import Retriever
-from pincite.core.types import Filters, Hit, Query, Ranking
-from pincite.retrieve.neighbours import Neighbour
+from pincite.index.rows import Rows
+from pincite.search.candidates import Candidates
+from pincite.search.neighbours import Neighbour
+from pincite.search.query import ParsedQuery
+from pincite.store.array_files import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Keep = Callable[[Query, Sequence[str]], set[str]]
 # How many chunks are asked for their neighbours at each step, the strongest ones.
 MAX_FRONTIER = 256
 ITERATIONS = 300
@@ -59,52 +59,40 @@ class Graph(Protocol):
     def of(self, ids: Sequence[str]) -> Mapping[str, Sequence[Neighbour]]: ...
 
 
-class GraphBoost:
+class NeighbourLift:
     """Lifts the neighbours of the best candidates, and brings in those that were not found.
 
-    Belongs around a retriever of all chunks and inside of what puts named places first. The lift
-    is the feature ``graph``, and never negative. Chunks that the first stage did not find come in
-    with the score that its ``score(query, ids)`` gives; it leaves out what the filters forbid. If
-    it has no such method, they come in with nothing but the lift, and only if the first stage
-    found less than ``pool`` hits, which is all: otherwise their score would depend on how many
-    hits were asked for.
+    The lift is the part ``graph``, and never negative. Chunks that the first stage did not find
+    come in with the score that it would have given them; what the filters forbid stays out.
     """
 
     name = "graph"
 
-    def __init__(
-        self,
-        inner: Retriever,
-        graph: Graph,
-        settings: GraphSettings | None = None,
-        keep: Keep | None = None,
-    ) -> None:
-        self.inner = inner
+    def __init__(self, graph: Graph, settings: GraphSettings, rows: Rows) -> None:
         self.graph = graph
-        self.settings = settings or GraphSettings()
-        self.keep = keep
+        self.settings = settings
+        self.rows = rows
 
-    @property
-    def inner_retrievers(self) -> list[Retriever]:
-        """What finds the seeds, for explanations."""
-        return [self.inner]
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
+    def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
         settings = self.settings
-        if settings.mode == "off" or not settings.boost:
-            return self.inner.retrieve(query, k)
-        found = self.inner.retrieve(query, max(k, settings.pool))
-        pool, tail = found.hits[: settings.pool], found.hits[settings.pool :]
-        if not pool:
-            return found.top(k)
-        scale, seeds = _seeds(pool, settings)
-        lifts = self.lifts(seeds)
-        is_all = len(pool) < settings.pool  # whatever k is
-        added = self._added(query, pool, lifts, is_all=is_all) if settings.adds else []
-        lifted = [_lifted(hit, lifts.get(hit.chunk_id, 0.0), scale) for hit in (*pool, *added)]
-        ids = {hit.chunk_id for hit in added}
-        rest = (hit for hit in tail if hit.chunk_id not in ids)
-        return Ranking(query, (*lifted, *rest)).top(k)
+        table = table.take(table.order())
+        pool = table.score[: settings.pool]
+        if not settings.boost or not len(pool):
+            return table.take(np.arange(min(len(table), table.limit)))
+        low = min(0.0, float(pool.min()))
+        best = float(pool.max()) - low
+        weights = ((pool - low) / best if best > 0 else np.ones(len(pool))) ** settings.seed_power
+        names = table.names()
+        seeds = zip(names[: settings.seed_k], weights[: settings.seed_k].tolist(), strict=False)
+        lifts = self.lifts(dict(seeds))
+        if settings.adds:
+            table = self._added(table, lifts.keys() - names)
+        else:
+            lifts = {name: lifts[name] for name in names[: settings.pool] if name in lifts}
+        lift = np.array([lifts.get(name, 0.0) for name in table.names()])
+        scale = best if settings.scale == "best" else 1.0
+        lifted = table.with_part(self.name, scale * lift)
+        return lifted.with_raw(self.name, np.where(lift == 0, np.nan, lift)).best(table.limit)
 
     def lifts(self, seeds: Mapping[str, float]) -> dict[str, float]:
         """Return what each chunk around the seeds gets, given their weights from 0 to 1."""
@@ -112,43 +100,12 @@ class GraphBoost:
         lifts = spread(seeds, self.graph, self.settings)
         return {i: min(lift, self.settings.cap) for i, lift in lifts.items() if lift > 0}
 
-    def _added(
-        self, query: Query, pool: Sequence[Hit], lifts: Mapping[str, float], *, is_all: bool
-    ) -> list[Hit]:
-        """Return lifted chunks that are not in the pool, with their scores before the lift."""
-        new = sorted(lifts.keys() - {hit.chunk_id for hit in pool})
-        if not new:
-            return []
-        if self.keep is not None:
-            allowed = self.keep(query, new)
-            new = [chunk_id for chunk_id in new if chunk_id in allowed]
-        score = getattr(self.inner, "score", None)
-        if score is not None:
-            return list(score(query, new))
-        is_checked = self.keep is not None or query.filters == Filters()
-        return [Hit(chunk_id, 0.0) for chunk_id in new] if is_all and is_checked else []
-
-
-def _seeds(pool: Sequence[Hit], settings: GraphSettings) -> tuple[float, dict[str, float]]:
-    """Return how much a lift of 1 is, and the weights of the seeds."""
-    low = min(0.0, pool[-1].score)
-    best = pool[0].score - low
-    weights = {
-        hit.chunk_id: ((hit.score - low) / best if best > 0 else 1.0) ** settings.seed_power
-        for hit in pool[: settings.seed_k]
-    }
-    return (best if settings.scale == "best" else 1.0), weights
-
-
-def _lifted(hit: Hit, lift: float, scale: float) -> Hit:
-    if not lift:
-        return hit
-    return replace(
-        hit,
-        score=hit.score + scale * lift,
-        features={**hit.features, "graph": scale * lift},
-        raw={**hit.raw, "graph": lift},
-    )
+    def _added(self, table: Candidates, ids: Iterable[str]) -> Candidates:
+        """Return the table with more chunks, scored as the others were."""
+        rows = self.rows.find(sorted(ids))
+        if not len(rows) or table.score_rows is None:
+            return table
+        return table.joined(table.score_rows(rows))
 
 
 def edge_weight(edge: Neighbour, settings: GraphSettings) -> float:

@@ -12,10 +12,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from pincite.core.traversal import Follow, Policy, TraversalConfig
-from pincite.core.types import Filters, Hit, Query, Ranking
+from pincite.core.types import Filters
 from pincite.index.filters import RowFilter
 from pincite.index.graph_walk import MAX_NEIGHBOURS, TraversalIndex
+from pincite.search.candidates import Candidates
+from pincite.search.query import ParsedQuery
 
 # Where walks start: the best of what the query names.
 MAX_ENTRIES = 40
@@ -25,7 +29,7 @@ NAMED = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Edge:
     """One edge of a path."""
 
     relation: str
@@ -38,14 +42,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class WalkedPlace:
     """A place that a walk found. ``named`` and ``linked`` add up to the score."""
 
     chunk_id: str
     named: float  # by its own name or heading
     linked: float  # by the best path that leads to it
     entry: str  # the words of the query that the path starts from
-    path: tuple[Step, ...]
+    path: tuple[Edge, ...]
 
     @property
     def score(self) -> float:
@@ -59,7 +63,7 @@ class Candidate:
 class Walk:
     """What a traversal found, and how it was told to go."""
 
-    candidates: tuple[Candidate, ...]  # best first
+    places: tuple[WalkedPlace, ...]  # best first
     intent: str
     policy: str
     version: str  # of the configuration
@@ -69,10 +73,10 @@ class Walk:
 class _Reached:
     score: float
     entry: str
-    path: tuple[Step, ...]
+    path: tuple[Edge, ...]
 
 
-def retrieve_candidates(query: str, index: TraversalIndex, config: TraversalConfig) -> Walk:
+def walk(query: str, index: TraversalIndex, config: TraversalConfig) -> Walk:
     """Return the places that a query's names lead to, each with its best path."""
     intent, policy = config.policy_for(query)
     entries = _entries(query, index, config)
@@ -90,7 +94,7 @@ def retrieve_candidates(query: str, index: TraversalIndex, config: TraversalConf
         own, path = entries.get(chunk_id), linked.get(chunk_id)
         best = max((each for each in (own, path) if each), key=lambda each: each.score)
         candidates.append(
-            Candidate(
+            WalkedPlace(
                 chunk_id,
                 factor * own.score if own else 0.0,
                 factor * path.score if path else 0.0,
@@ -115,7 +119,7 @@ def _entries(query: str, index: TraversalIndex, config: TraversalConfig) -> dict
     best = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))[:MAX_ENTRIES]
     places = index.places(best)
     return {
-        i: _Reached(scores[i], words[i], (Step("names", True, places[i].locator),)) for i in best
+        i: _Reached(scores[i], words[i], (Edge("names", True, places[i].locator),)) for i in best
     }
 
 
@@ -145,14 +149,14 @@ def _next(
         known = linked.get(end)
         if end not in names or (known and known.score >= score):
             continue
-        step = Step(follow.relation, forward, names[end].locator)
+        step = Edge(follow.relation, forward, names[end].locator)
         found[end] = _Reached(score, reached[start].entry, (*reached[start].path, step))
     linked |= found
     return found
 
 
 class Traversal:
-    """Ranks the places that a walk over the graph finds; features ``named`` and ``linked``."""
+    """Ranks the places that a walk over the graph finds; parts ``named`` and ``linked``."""
 
     name = "traversal"
 
@@ -161,19 +165,17 @@ class Traversal:
         self.config = config
         self.filters = filters
 
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        """Return the best ``k`` places; none when the query names nothing of the index."""
-        found = retrieve_candidates(query.text, self.index, self.config).candidates
+    def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
+        """Return the best places; none when the query names nothing of the index."""
+        found = walk(query.text, self.index, self.config).places
         if query.filters != Filters():
             allowed = self.filters.keep(query.filters, [each.chunk_id for each in found])
             found = tuple(each for each in found if each.chunk_id in allowed)
-        hits = (
-            Hit(
-                each.chunk_id,
-                each.score,
-                {"named": each.named, "linked": each.linked},
-                {"steps": float(len(each.path) - 1)},
-            )
-            for each in found[:k]
-        )
-        return Ranking(query, tuple(hits))
+        found = found[: table.limit]
+        parts = {
+            "named": np.array([each.named for each in found]),
+            "linked": np.array([each.linked for each in found]),
+        }
+        steps = np.array([float(len(each.path) - 1) for each in found])
+        table = Candidates.of([each.chunk_id for each in found], parts)
+        return table.with_raw("steps", steps)

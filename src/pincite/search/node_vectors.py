@@ -1,4 +1,6 @@
-"""Vectors of a graph's nodes: near in the graph is near in space.
+"""How near candidates stand to the best ones in the graph, by vectors of its nodes.
+
+Near in the graph is near in space.
 
 Fast random projection (Chen et al. 2019): every node starts with a few signs that its id gives,
 and takes the mean of its neighbours some times over. No training, no walks, no random state: the
@@ -9,16 +11,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from pincite.core.settings import GraphSettings
+from pincite.search.candidates import Candidates
+from pincite.search.graph import Graph, edge_weight
+from pincite.search.query import ParsedQuery
+from pincite.store.array_files import Array
+
 DIMENSIONS = 64
 # How much the mean over one, two, three steps counts; a node's own signs do not.
 STEPS = (0.5, 1.0, 1.0)
 # Nodes with many edges start weaker, or all would be near to them.
 DEGREE_POWER = -0.5
+
+
+class NodeNearness:
+    """Adds ``weight`` of the best score times the cosine between a candidate and the first ones.
+
+    The vectors are those of the graph around the first ``pool`` candidates. The cosine is kept as
+    raw ``nodes``, for learned rankers, also where the weight is 0.
+    """
+
+    name = "nodes"
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: GraphSettings | None = None,
+        *,
+        weight: float = 0.0,
+        pool: int = 30,
+    ) -> None:
+        self.graph = graph
+        self.settings = settings or GraphSettings()
+        self.weight = weight
+        self.pool = pool
+
+    def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
+        near = table.order()[: self.pool]
+        if not len(near):
+            return table
+        cosines = np.full(len(table), np.nan)
+        cosines[near] = self._cosines(table.names(near))
+        scale = self.weight * max(0.0, float(table.score[near[0]]))
+        return table.with_raw(self.name, cosines).with_part(self.name, scale * cosines)
+
+    def _cosines(self, ids: Sequence[str]) -> list[float]:
+        known = self.graph.of(ids)
+        edges = [
+            (source, edge.chunk_id, edge_weight(edge, self.settings))
+            for source, group in known.items()
+            for edge in group
+        ]
+        nodes = sorted({end for source, target, _ in edges for end in (source, target)})
+        vectors = dict(zip(nodes, node_vectors(nodes, edges), strict=True))
+        seeds = dict.fromkeys(ids[: self.settings.seed_k], 1.0)
+        # A seed is near to itself: for its own cosine, the others count.
+        return [
+            nearness(vectors, {i: w for i, w in seeds.items() if i != each}, each) for each in ids
+        ]
 
 
 def node_vectors(

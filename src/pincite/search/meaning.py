@@ -1,43 +1,39 @@
-"""Retrieval by meaning: the cosine between the question's vector and a chunk's best window."""
+"""Scores by meaning: the cosine between the question's vector and a chunk's best window."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.core.types import Query, Ranking
 from pincite.embed.models import Encoder
 from pincite.embed.remembered import RememberedVectors
-from pincite.index.corrections import corrected
+from pincite.index.rows import Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, VectorIndex
-from pincite.retrieve.lexical import hits_of
-from pincite.retrieve.rows import Rows, top_rows
 from pincite.store.array_files import Array
+
+if TYPE_CHECKING:
+    from pincite.search.query import ParsedQuery
 
 # So many of the best by int8 are compared again in full precision. Fixed, so that top 10 is a
 # prefix of top 100; int8 misses by about 0.002, far less than the first hundred are apart.
 RESCORED = 400
 # More than this are not chosen from the nearest lists: too few rows are looked at there.
-MOST_RESCORED = 2000
+MAX_RESCORED = 2000
 REMEMBERED_QUESTIONS = 16
 
 
-class Dense:
-    """Ranks all chunks that have a vector.
-
-    Args:
-        typos: take words that the index does not have for the nearest that it has.
-    """
+class Meaning:
+    """Scores all chunks that have a vector."""
 
     name = "dense"
     part_names = ("meaning",)
+    # The smallest score there is: cosines end at -1.
+    floor = NO_VECTOR
 
-    def __init__(
-        self, vectors: VectorIndex, encoder: Encoder, rows: Rows, *, typos: bool = False
-    ) -> None:
+    def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
         self.vectors = vectors
-        self.typos = typos
         self.encoder = encoder
         self.rows = rows
         # Several stages may ask for one question.
@@ -46,28 +42,24 @@ class Dense:
         self.texts = RememberedVectors(encoder)
 
     def _encode(self, text: str) -> Array:
-        """Return the vector of a question, as it was meant to be written."""
-        if self.typos:
-            text = corrected(text, self.rows.index.corrections.of(text))
+        """Return the vector of a question, which is to be written as it was meant."""
         vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
         self.vectors.check(len(vector))
         return vector.astype(np.float32)
 
-    def begin(self, query: Query) -> DenseRun:
-        """Encode the query."""
-        if not any(character.isalnum() for character in query.text):
-            return DenseRun(self.vectors, self.rows, None, [])  # no words, no meaning
-        vector = self.encode(query.text)
-        masks = self.rows.masks(query.filters)
-        return DenseRun(self.vectors, self.rows, vector, masks)
+    def cosines(self, text: str, rows: Array) -> Array:
+        """Return how near rows are to a question."""
+        run = MeaningScores(self.vectors, self.rows, self.encode(text), [])
+        return np.asarray(run.parts(rows)[:, 0])
 
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        """Return the ``k`` chunks that are nearest in meaning."""
-        run = self.begin(query)
-        return Ranking(query, tuple(hits_of(self.rows, run.best(k), run, self.part_names)))
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> MeaningScores:
+        """Return the scores of one query; without words there is no meaning."""
+        has_words = any(map(str.isalnum, query.corrected))
+        vector = self.encode(query.corrected) if has_words else None
+        return MeaningScores(self.vectors, self.rows, vector, masks)
 
 
-class DenseRun:
+class MeaningScores:
     """One query's vector against all others."""
 
     def __init__(
@@ -81,12 +73,13 @@ class DenseRun:
         self._compared = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
     def best(self, k: int, pool: int = RESCORED) -> Array:
+        """Return the ``k`` rows that are nearest, nearest first."""
         rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
         if self.vector is None:
             return rows[0]
         pool = max(pool, 2 * k)
         # Who asks for thousands gets them from all rows.
-        looked_at = self.looked_at(pool) if pool <= MOST_RESCORED else {}
+        looked_at = self.looked_at(pool) if pool <= MAX_RESCORED else {}
         for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
             found, near = looked_at[number] if number in looked_at else self._scanned(number, pool)
             rows.append(found + offset)
@@ -113,6 +106,7 @@ class DenseRun:
         return found, near[found]
 
     def parts(self, rows: Array) -> Array:
+        """Return the cosines of any rows, as one column."""
         known, scores = self._compared
         found = np.full((len(rows), 1), NO_VECTOR)
         at = np.searchsorted(known, rows)
@@ -130,3 +124,7 @@ class DenseRun:
         for number, (chosen, inner) in self.rows.by_segment(rows):
             found[chosen] = self.vectors.exact(number, inner, self.vector)
         return found
+
+    def identified(self) -> Array:
+        """Return no rows: a meaning is no identifier."""
+        return np.zeros(0, dtype=np.int64)

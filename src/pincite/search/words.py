@@ -1,58 +1,44 @@
-"""Lexical retrieval: BM25 over terms, over neighbouring pairs, and over the best window."""
+"""Scores by words: BM25 over terms, over neighbouring pairs, and over the best window."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property, reduce
-from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.core.function_words import without_asides
 from pincite.core.settings import LexicalSettings
-from pincite.core.types import Hit, Query, Ranking
 from pincite.index.bm25 import Bm25, Scorer
-from pincite.index.corrections import corrected
 from pincite.index.lexical import QueryTerms, SegmentFields
 from pincite.index.opened import OpenIndex
+from pincite.index.rows import Rows, top_rows
 from pincite.index.windows import window_scores
-from pincite.retrieve.rows import Rows, Run, top_rows
 from pincite.store.array_files import Array
 
-# Work and memory grow with the terms of a query; questions have a few dozen.
-MAX_TERMS = 1000
+if TYPE_CHECKING:
+    from pincite.search.query import ParsedQuery, Reading
+
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
-# What a word is worth that was put in the place of an unknown one.
-GUESS_WEIGHT = 0.8
 # An identifier that more chunks have is a name for something, not for a place.
 MAX_IDENTIFIED = 20
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A query in one language: only rows in that language are scored by it."""
+class Words:
+    """Scores all chunks by the words they share with a query.
 
-    language: str
-    terms: QueryTerms
-    aliases: tuple[QueryTerms, ...] = ()  # other names of what the query names
-
-
-class Lexical:
-    """Ranks all chunks by the words they share with the query.
-
-    The parts of a score are kept as features and add up to it: ``terms`` (BM25), ``pairs`` (BM25
-    of neighbouring terms), ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of
-    other names, for less).
+    The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
+    ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of other names, for less).
 
     Args:
-        alias_weight: what other names are worth that documents give; 0 looks for none.
-        typos: take words that the index does not have for the nearest that it has.
+        alias_weight: what other names are worth that documents give.
     """
 
     name = "lexical"
     part_names = ("terms", "pairs", "window", "aliases")
+    floor = 0.0  # texts may have nothing in common
 
     def __init__(
         self,
@@ -61,73 +47,23 @@ class Lexical:
         rows: Rows | None = None,
         *,
         alias_weight: float = 0.0,
-        typos: bool = False,
     ) -> None:
         self.settings = settings or LexicalSettings()
-        self.opened = index
-        self.analyzer = index.analyzer
         self.index = index.lexical
-        self.alias_weight = alias_weight
-        self.typos = typos
         self.rows = rows or Rows(index)
+        self.alias_weight = alias_weight
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
         self.scorer = Scorer(self.index, bm25)
 
-    def begin(self, query: Query) -> LexicalRun:
-        """Score all rows for a query."""
-        return LexicalRun(self, self.readings(query.text), self.rows.masks(query.filters))
-
-    def readings(self, text: str) -> list[Reading]:
-        """Return a query in each language of the index."""
-        guessed = self.opened.corrections.of(text) if self.typos else {}
-        text = corrected(text, guessed)
-        doubtful = {
-            term: GUESS_WEIGHT for word in guessed.values() for term in self.analyzer.word(word)
-        }
-        names = self.opened.aliases.of(text) if self.alias_weight else ()
-        others = [self.analyzer.readings(name) for name in names]
-        content = self.settings.content_words
-        if content:
-            text = without_asides(text)
-        found = []
-        for language, words in self.analyzer.readings(text, content=content).items():
-            # Of a page pasted as a query, the beginning says enough.
-            terms = self._resolved(words[:MAX_TERMS], doubtful)
-            aliases = tuple(self._resolved(other[language]) for other in others)
-            found.append(Reading(language, terms, aliases))
-        return found
-
-    def _resolved(
-        self, words: Sequence[str], weights: Mapping[str, float] | None = None
-    ) -> QueryTerms:
-        return self.index.resolve(words, pairs=self.settings.bigram_weight > 0, weights=weights)
-
-    def words(self, text: str) -> list[str]:
-        """Return the terms of a query that are searched for, in all languages of the index."""
-        content = self.settings.content_words
-        readings = self.analyzer.readings(
-            without_asides(text) if content else text, content=content
-        )
-        return list(dict.fromkeys(word for words in readings.values() for word in words))
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        """Return the best ``k`` chunks that share a term with the query."""
-        run = self.begin(query)
-        found = run.best(k)
-        return Ranking(query, tuple(hits_of(self.rows, found, run, self.part_names)))
-
-    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
-        """Return these chunks as hits, but for those that the filters forbid."""
-        rows = self.rows.allowed(self.rows.find(ids), query.filters)
-        return hits_of(self.rows, rows, self.begin(query), self.part_names)
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> WordScores:
+        """Return the scores of all rows for a query."""
+        return WordScores(self, query.readings, masks)
 
 
-class LexicalRun:
+class WordScores:
     """The scores of one query."""
 
-    def __init__(
-        self, owner: Lexical, readings: Sequence[Reading], masks: list[Array | None]
-    ) -> None:
+    def __init__(self, owner: Words, readings: Sequence[Reading], masks: list[Array | None]):
         self.owner = owner
         self.readings = readings
         settings = owner.settings
@@ -140,25 +76,47 @@ class LexicalRun:
             self.columns.append(columns)
             self.totals.append(total if mask is None else np.where(mask, total, 0.0))
         # Rows whose parts were asked for, in rising order, and these.
-        self._known_parts: tuple[Array, Array] = (np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
+        self._known_parts: tuple[Array, Array] = (NO_ROWS, np.zeros((0, 0)))
         self.window_depth = settings.window_depth if settings.window_weight else 0
 
     @cached_property
     def near(self) -> Array:
         """The rows that get a window score, in rising order."""
         if not self.window_depth:
-            return np.zeros(0, dtype=np.int64)
+            return NO_ROWS
         return np.sort(self._by_columns(self.window_depth)[: self.window_depth])
 
     @cached_property
     def windows(self) -> Array:
         """The window part of the rows that are near the top."""
-        return self._windows()
+        owner = self.owner
+        best = np.zeros(len(self.near))
+        for number, (chosen, inner) in owner.rows.by_segment(self.near):
+            segment = owner.index.segments[number]
+            for reading in self.readings:
+                terms = reading.terms.terms
+                own = np.ones(len(inner), dtype=bool)
+                if len(self.readings) > 1:
+                    own = segment.rows_in(reading.language)[inner]
+                if not own.any() or not terms:
+                    continue
+                best[chosen[own]] = window_scores(
+                    segment.stream,
+                    segment.stream_offsets,
+                    inner[own],
+                    vocabulary=len(segment.term.keys),
+                    positions=np.array([term.positions[number] for term in terms], dtype=int),
+                    weights=np.array(owner.scorer.weights(terms)),
+                    width=owner.settings.window_tokens,
+                    k1=WINDOW_K1,
+                )
+        return owner.settings.window_weight * best
 
     def best(self, k: int) -> Array:
+        """Return the best ``k`` rows that share a term with the query, best first."""
         found = self._by_columns(max(k, self.window_depth))
         if not self.window_depth:  # then terms and pairs are all that there is
-            return found
+            return found[:k]
         if "near" not in self.__dict__:  # the first of these are the nearest: ask once for both
             self.near = np.sort(found[: self.window_depth])
         found = np.sort(found)
@@ -166,6 +124,7 @@ class LexicalRun:
         return self.owner.rows.best(found, self._known_parts[1].sum(axis=1), k)
 
     def parts(self, rows: Array) -> Array:
+        """Return the parts of the scores of any rows, one column a part."""
         known, its_parts = self._known_parts
         if len(known):  # who asks for the best asks for their parts next
             at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
@@ -188,23 +147,20 @@ class LexicalRun:
             word: term
             for reading in self.readings
             for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
+            if 0 < term.df <= MAX_IDENTIFIED and is_identifier(word)
         }
-        for word, term in words.items():
-            if not is_identifier(word) or not 0 < term.df <= MAX_IDENTIFIED:
-                continue
+        for term in words.values():
             for number, (start, end) in enumerate(term.postings):
                 inner = self.owner.index.segments[number].term.rows[start:end]
                 inner = inner[self.totals[number][inner] > 0]  # neither dropped nor filtered
                 found.append(inner + self.owner.rows.offsets[number])
-        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        return np.unique(np.concatenate(found)) if found else NO_ROWS
 
     def _by_columns(self, k: int) -> Array:
         """Return the best ``k`` rows by terms and pairs, best first."""
-        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        rows, scores = [NO_ROWS], [np.zeros(0)]
         for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
             found = top_rows(total, k)
-            if len(self.totals) == 1:
-                return self.owner.rows.best(found, total[found], k)
             rows.append(found + offset)
             scores.append(total[found])
         return self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k)
@@ -240,40 +196,6 @@ class LexicalRun:
         scores = self.owner.scorer.scores(terms.pairs, number, pairs=True)
         return self.owner.settings.bigram_weight * scores
 
-    def _windows(self) -> Array:
-        """Return the window part of the rows that are near the top."""
-        owner = self.owner
-        best = np.zeros(len(self.near))
-        for number, (chosen, inner) in owner.rows.by_segment(self.near):
-            segment = owner.index.segments[number]
-            for reading in self.readings:
-                terms = reading.terms.terms
-                own = np.ones(len(inner), dtype=bool)
-                if len(self.readings) > 1:
-                    own = segment.rows_in(reading.language)[inner]
-                if not own.any() or not terms:
-                    continue
-                best[chosen[own]] = window_scores(
-                    segment.stream,
-                    segment.stream_offsets,
-                    inner[own],
-                    vocabulary=len(segment.term.keys),
-                    positions=np.array([term.positions[number] for term in terms], dtype=int),
-                    weights=np.array(owner.scorer.weights(terms)),
-                    width=owner.settings.window_tokens,
-                    k1=WINDOW_K1,
-                )
-        return owner.settings.window_weight * best
-
-
-def hits_of(rows: Rows, found: Array, run: Run, names: tuple[str, ...]) -> list[Hit]:
-    """Return rows as hits, with the parts of their scores as features."""
-    ids = map(bytes.decode, rows.ids(found).tolist())
-    parts = run.parts(found).tolist()
-    # A hundred hits a search: functions of C make their features in half the time.
-    features = map(dict, map(zip, repeat(names), parts))
-    return list(map(Hit, ids, map(sum, parts), features))
-
 
 def is_identifier(term: str) -> bool:
     """Return whether a term names one thing: it has letters and digits, or numbers in parts.
@@ -281,6 +203,5 @@ def is_identifier(term: str) -> bool:
     >>> [is_identifier(term) for term in ("rg-58", "gc200", "314.23(f)", "2.5", "1984", "wire")]
     [True, True, True, False, False, False]
     """
-    has_digit = any(character.isdigit() for character in term)
-    has_letter = any(character.isalpha() for character in term)
-    return has_digit and (has_letter or sum(not c.isalnum() for c in term) > 1)
+    has_digit = any(map(str.isdigit, term))
+    return has_digit and (any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1)

@@ -1,18 +1,20 @@
-"""Texts read together with a question: windows, batches, checked scores, and when to stop."""
+"""Texts read together with a question: windows, batches, checked scores, a memory, an end."""
 
 from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from threading import Lock
 
 from pincite.core.errors import ModelError
 from pincite.core.stages import PairScorer
 from pincite.core.types import Chunk
 from pincite.embed.windows import OVERLAP_TOKENS, SEPARATOR, cut
-from pincite.rerank.cache import PairCache
+from pincite.index.languages import QueryAnalyzer
 
 # About a token of any model: short words and parts of long ones, numbers in threes, each sign and
 # each character of other scripts. Exactness is not needed: windows are far below any limit.
@@ -42,6 +44,18 @@ def stretches(text: str, tokens: int) -> list[tuple[int, int]]:
     return cut(starts, len(text), max(tokens, 2 * OVERLAP_TOKENS)) if starts else []
 
 
+def select_windows(
+    weights: Mapping[str, float], texts: Sequence[str], most: int, analyzer: QueryAnalyzer
+) -> list[str]:
+    """Return the ``most`` windows of a chunk that hold most of a question's terms, in order."""
+    if len(texts) <= most:
+        return list(texts)
+    terms = (set(analyzer.terms(text)) for text in texts)
+    worth = [math.fsum(weights[term] for term in weights.keys() & has) for has in terms]
+    best = sorted(range(len(texts)), key=lambda at: (-worth[at], at))[:most]
+    return [texts[at] for at in sorted(best)]
+
+
 def checked(scores: Sequence[float], count: int) -> list[float]:
     """Return the scores as plain numbers; BadScores unless they are probabilities of all texts.
 
@@ -62,6 +76,53 @@ def checked(scores: Sequence[float], count: int) -> list[float]:
             hint="it has to give probabilities: logits go through a sigmoid first",
         )
     return [min(1.0, max(0.0, value)) for value in values]
+
+
+class PairCache:
+    """The last ``size`` pairs with their scores; any number of threads may share it.
+
+    A key is made of the scorer's id, the question and the very text that was read, so that nothing
+    that could change a score is missing from it. 0 remembers nothing.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._scores: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def get(self, scorer: str, query: str, texts: Iterable[str]) -> dict[str, float]:
+        """Return the scores that are known, by text."""
+        if not self.size:
+            return {}
+        keys = {text: _key(scorer, query, text) for text in texts}
+        found = {}
+        with self._lock:
+            for text, key in keys.items():
+                if key in self._scores:
+                    self._scores.move_to_end(key)
+                    found[text] = self._scores[key]
+        return found
+
+    def put(self, scorer: str, query: str, scores: Mapping[str, float]) -> None:
+        """Remember scores by text; the least recently used ones are forgotten."""
+        keyed = {_key(scorer, query, text): score for text, score in scores.items()}
+        with self._lock:
+            for key, score in keyed.items():
+                self._scores[key] = score
+                self._scores.move_to_end(key)
+            while len(self._scores) > self.size:
+                self._scores.popitem(last=False)
+
+
+def _key(scorer: str, query: str, text: str) -> bytes:
+    digest = blake2b(digest_size=16)
+    for part in (scorer, query, text):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)  # where a part ends is part of it
+    return digest.digest()
 
 
 class Reader:

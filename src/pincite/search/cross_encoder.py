@@ -25,7 +25,7 @@ from pincite.core.errors import MALFORMED, ConfigError, ModelError
 from pincite.embed.folder import GRAPHS, MOST_TOKENS, TOKENIZER
 from pincite.embed.hashes import check_hash, listed_hashes
 from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
-from pincite.rerank.calibration import Calibration
+from pincite.search.calibration import Calibration
 from pincite.store.array_files import Array
 
 SHIPPED = "shipped"
@@ -140,7 +140,7 @@ class CrossEncoder:
 def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
     """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
     if name == SHIPPED:
-        home = files("pincite.rerank").joinpath("minilm")
+        home = files("pincite.search").joinpath("minilm")
         words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
         graph = home.joinpath("model.onnx").read_bytes()
         return _opened(name, home, graph, words.read_bytes(), threads, graph)

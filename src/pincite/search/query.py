@@ -1,0 +1,175 @@
+"""A query, read once: every stage, every snippet and every answer takes what it needs from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pincite.core.function_words import without_asides
+from pincite.core.settings import LexicalSettings
+from pincite.core.types import Filters, Query
+from pincite.index.corrections import corrected
+from pincite.index.lexical import QueryTerms
+from pincite.index.locators import Mention, mention_spans, mentions
+from pincite.index.opened import OpenIndex
+from pincite.search.neighbours import Neighbours
+from pincite.search.places import (
+    MAX_PLACES,
+    entity_chunks,
+    is_bare_name,
+    missing_places,
+    named_places,
+)
+
+# Work and memory grow with the terms of a query; questions have a few dozen.
+MAX_TERMS = 1000
+# What a word is worth that was put in the place of an unknown one.
+GUESS_WEIGHT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A query in one language: only rows in that language are scored by it."""
+
+    language: str
+    terms: QueryTerms
+    aliases: tuple[QueryTerms, ...] = ()  # other names of what the query names
+
+
+@dataclass(frozen=True)
+class QueryReader:
+    """Reads queries for one index. What differs between two readers changes what is found.
+
+    Args:
+        has_typos: words that the index does not have are taken for the nearest that it has.
+        has_aliases: other names that documents give are looked for.
+        has_places: places that a query names are looked up.
+        has_entities: things that a query names are looked up.
+    """
+
+    index: OpenIndex
+    neighbours: Neighbours
+    lexical: LexicalSettings = LexicalSettings()
+    has_typos: bool = False
+    has_aliases: bool = False
+    has_places: bool = True
+    has_entities: bool = True
+
+    def read(self, query: Query) -> ParsedQuery:
+        """Return the query, of which each thing is worked out when it is first asked for."""
+        return ParsedQuery(query, self)
+
+
+class ParsedQuery:
+    """A query with all that is known of it, each thing worked out once and only if wanted."""
+
+    def __init__(self, query: Query, reader: QueryReader) -> None:
+        self.query = query
+        self.text = query.text
+        self._reader = reader
+        self._index = reader.index
+
+    @property
+    def filters(self) -> Filters:
+        return self.query.filters
+
+    @cached_property
+    def corrections(self) -> Mapping[str, str]:
+        """Words that the index does not have, each with what it is taken for."""
+        return self._index.corrections.of(self.text) if self._reader.has_typos else {}
+
+    @cached_property
+    def corrected(self) -> str:
+        """The text as it was probably meant to be written."""
+        return corrected(self.text, self.corrections)
+
+    @cached_property
+    def _terms(self) -> dict[str, list[str]]:
+        """All terms in each language of the index."""
+        return self._index.analyzer.readings(self.corrected, content=False)
+
+    @cached_property
+    def _content_terms(self) -> dict[str, list[str]]:
+        """The terms that say what the query is about, in each language of the index."""
+        if len(self._terms) > 1:
+            return self._index.analyzer.readings(self.corrected, content=True)
+        ((language, terms),) = self._terms.items()
+        return {language: self._index.analyzer.of(language).content(terms)}
+
+    @cached_property
+    def readings(self) -> tuple[Reading, ...]:
+        """What is looked for by words, in each language of the index."""
+        analyzer, lexical = self._index.analyzer, self._reader.lexical
+        has_pairs = lexical.bigram_weight > 0
+        guessed = self.corrections.values()
+        doubtful = {term: GUESS_WEIGHT for word in guessed for term in analyzer.word(word)}
+        names = self._index.aliases.of(self.corrected) if self._reader.has_aliases else ()
+        others = [analyzer.readings(name) for name in names]
+        searched = self._content_terms if lexical.content_words else self._terms
+        if lexical.content_words and (asked := without_asides(self.corrected)) != self.corrected:
+            searched = analyzer.readings(asked)
+        resolve = self._index.lexical.resolve
+        return tuple(
+            Reading(
+                language,
+                # Of a page pasted as a query, the beginning says enough.
+                resolve(words[:MAX_TERMS], pairs=has_pairs, weights=doubtful),
+                tuple(resolve(other[language], pairs=has_pairs) for other in others),
+            )
+            for language, words in searched.items()
+        )
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What each term is worth in this index, in all of its languages."""
+        return self._index.weights_of(term for terms in self._terms.values() for term in terms)
+
+    @cached_property
+    def content_weights(self) -> dict[str, float]:
+        """What each term is worth that says what the query is about."""
+        return self._index.weights_of(t for terms in self._content_terms.values() for t in terms)
+
+    @cached_property
+    def content_words(self) -> list[str]:
+        """The words, as written, that are more than function words."""
+        return self._index.analyzer.content_words(self.text)
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """The first places that the text names, each once."""
+        return tuple(dict.fromkeys(mentions(self.text)))[:MAX_PLACES]
+
+    @cached_property
+    def mention_spans(self) -> list[tuple[str, int, int]]:
+        """The key of every place that the text names, with where it does."""
+        return mention_spans(self.text)
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The chunks that the query names, in its order, whatever the filters say."""
+        if not self._reader.has_places:
+            return ()
+        found = named_places(self.text, self.mentions, self.content_words, self._index.snapshot)
+        return tuple(dict.fromkeys(chunk.id for chunk in found))
+
+    @cached_property
+    def entities(self) -> list[str]:
+        """The chunks about things that the query names."""
+        if not self._reader.has_entities:
+            return []
+        return entity_chunks(self.text, self.content_words, self._reader.neighbours)
+
+    @cached_property
+    def is_bare_number(self) -> bool:
+        """Whether the query is the number of a place and says nothing more.
+
+        A term is no number: it is asked for with all that is said about it.
+        """
+        has_digit = any(map(str.isdigit, self.text))
+        return has_digit and is_bare_name(self.text) and bool(self.places)
+
+    @cached_property
+    def missing(self) -> list[tuple[str, str]]:
+        """Places that the query names and the index lacks, each with the nearest above it."""
+        return missing_places(self.mentions, self._index.filters, self.filters)
