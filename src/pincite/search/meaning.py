@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -37,9 +38,14 @@ class Meaning:
         self.encoder = encoder
         self.rows = rows
         # Several stages may ask for one question.
-        self.encode = lru_cache(maxsize=REMEMBERED_QUESTIONS)(self._encode)
+        self.encode: Callable[[str], Array] = lru_cache(REMEMBERED_QUESTIONS)(self._encode)
         # And answers compare the same sentences with one question after the other.
         self.texts = RememberedVectors(encoder)
+
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        return f"{self.name} {self.encoder.spec.id}"
 
     def _encode(self, text: str) -> Array:
         """Return the vector of a question, which is to be written as it was meant."""

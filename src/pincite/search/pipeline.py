@@ -20,6 +20,7 @@ from pincite.core.stages import PairScorer
 from pincite.core.types import Query
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import ModelSpec, TokenEncoder, spec_of
+from pincite.index.groups import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows
 from pincite.index.server_vectors import vector_index
@@ -160,9 +161,7 @@ class _Builder:
         reranker = None
         if scorer is not None:
             metrics = metrics or Metrics(log_queries=rerank.log_queries)
-            reranker = CrossEncode(
-                index.snapshot, scorer, rerank, metrics, analyzer=index.analyzer
-            )
+            reranker = CrossEncode(index.snapshot, scorer, rerank, metrics, analyzer=index.analyzer)
             later.append(("rerank", reranker))
             if rerank.threshold:
                 later.append(("threshold", Threshold(rerank)))
@@ -191,7 +190,8 @@ class _Builder:
         return QueryReader(
             self.index,
             self.neighbours,
-            self.settings.lexical,
+            content_only=self.settings.lexical.content_words,
+            has_pairs=self.settings.lexical.bigram_weight > 0,
             # A walk compares no words of texts, so it has none to correct.
             has_typos=search.typos and not self.is_walk,
             has_aliases=search.aliases and search.alias_weight > 0,
@@ -243,7 +243,9 @@ class _Builder:
 
     def _router(self, words: Words) -> Router | None:
         routing = self.settings.routing
-        return Router(self.index, words, routing) if routing.by != "off" else None
+        if routing.by == "off":
+            return None
+        return Router(self.index, words, routing, Groups(self.index.snapshot, routing.by))
 
     def _late(self, meaning: Meaning) -> LateInteraction | None:
         """Return late interaction, where it is wanted and the index has what it needs."""

@@ -105,9 +105,7 @@ class Entity:
     is_marked: bool = False  # has several words, or a capital inside the text
 
 
-def find_entities(
-    text: str, content_words: Sequence[str], neighbours: Neighbours
-) -> list[Entity]:
+def find_entities(text: str, content_words: Sequence[str], neighbours: Neighbours) -> list[Entity]:
     """Return the headings, defined terms and aliases that a text names, the longest ones.
 
     A name lies within no longer one. Single function words name nothing, and neither does what

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pincite.core.function_words import without_asides
-from pincite.core.settings import LexicalSettings
 from pincite.core.types import Filters, Query
 from pincite.index.corrections import corrected
 from pincite.index.lexical import QueryTerms
@@ -39,9 +38,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class QueryReader:
-    """Reads queries for one index. What differs between two readers changes what is found.
+    """Reads queries for one index. Equal readers read alike.
 
     Args:
+        content_only: function words are not looked for.
+        has_pairs: neighbouring words are looked for as well.
         has_typos: words that the index does not have are taken for the nearest that it has.
         has_aliases: other names that documents give are looked for.
         has_places: places that a query names are looked up.
@@ -49,8 +50,9 @@ class QueryReader:
     """
 
     index: OpenIndex
-    neighbours: Neighbours
-    lexical: LexicalSettings = LexicalSettings()
+    neighbours: Neighbours = field(compare=False)
+    content_only: bool = True
+    has_pairs: bool = True
     has_typos: bool = False
     has_aliases: bool = False
     has_places: bool = True
@@ -100,22 +102,21 @@ class ParsedQuery:
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
         """What is looked for by words, in each language of the index."""
-        analyzer, lexical = self._index.analyzer, self._reader.lexical
-        has_pairs = lexical.bigram_weight > 0
+        analyzer, reader = self._index.analyzer, self._reader
         guessed = self.corrections.values()
         doubtful = {term: GUESS_WEIGHT for word in guessed for term in analyzer.word(word)}
-        names = self._index.aliases.of(self.corrected) if self._reader.has_aliases else ()
+        names = self._index.aliases.of(self.corrected) if reader.has_aliases else ()
         others = [analyzer.readings(name) for name in names]
-        searched = self._content_terms if lexical.content_words else self._terms
-        if lexical.content_words and (asked := without_asides(self.corrected)) != self.corrected:
+        searched = self._content_terms if reader.content_only else self._terms
+        if reader.content_only and (asked := without_asides(self.corrected)) != self.corrected:
             searched = analyzer.readings(asked)
         resolve = self._index.lexical.resolve
         return tuple(
             Reading(
                 language,
                 # Of a page pasted as a query, the beginning says enough.
-                resolve(words[:MAX_TERMS], pairs=has_pairs, weights=doubtful),
-                tuple(resolve(other[language], pairs=has_pairs) for other in others),
+                resolve(words[:MAX_TERMS], pairs=reader.has_pairs, weights=doubtful),
+                tuple(resolve(other[language], pairs=reader.has_pairs) for other in others),
             )
             for language, words in searched.items()
         )

@@ -1,4 +1,4 @@
-"""What belongs beside a place: companions of hits, its references, and what says nearly the same."""
+"""What belongs beside a place: companions of hits, references, and what says nearly the same."""
 
 from __future__ import annotations
 

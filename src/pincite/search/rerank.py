@@ -130,8 +130,7 @@ class CrossEncode:
             return windows
         weights = query.content_weights
         return {
-            name: select_windows(weights, own, most, self.analyzer)
-            for name, own in windows.items()
+            name: select_windows(weights, own, most, self.analyzer) for name, own in windows.items()
         }
 
     def _needless(self, text: str, table: Candidates, pool: Array) -> Outcome | None:

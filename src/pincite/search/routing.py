@@ -61,12 +61,13 @@ class Router:
         index: OpenIndex,
         words: Words,
         settings: RoutingSettings,
+        groups: Groups,
         oracle_groups: Callable[[str], Sequence[str]] | None = None,
     ) -> None:
         self.index = index
         self.words = words
         self.settings = settings
-        self.groups = Groups(index.snapshot, settings.by)
+        self.groups = groups
         self.oracle_groups = oracle_groups
 
     def route(self, query: ParsedQuery) -> Route:

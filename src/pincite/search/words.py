@@ -55,6 +55,11 @@ class Words:
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
         self.scorer = Scorer(self.index, bm25)
 
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        return f"{self.name} {self.settings} {self.alias_weight}"
+
     def score(self, query: ParsedQuery, masks: list[Array | None]) -> WordScores:
         """Return the scores of all rows for a query."""
         return WordScores(self, query.readings, masks)

@@ -58,7 +58,8 @@ def _values(session: Session, asked: list[Question], trial: Trial, model: Model 
     stage = Learned(model, Features(ground.opened)) if model else None
     lines = []
     for at in range(len(asked)):
-        ranking = ground.ranking(at, plan)
-        ranking = stage.rerank(ranking) if stage else ranking
-        lines.append(ground.line(at, ranking.ids[:depth]))
+        table = ground.table(at, plan)
+        if stage:
+            table = stage(ground.query(asked[at].text, plan), table)
+        lines.append(ground.line(at, table.best(depth).names()))
     return np.asarray(session.wish.measure.of(tabulated(lines)))
