@@ -201,11 +201,9 @@ class Step:
 def _stacked(
     one: Mapping[str, Array], other: Mapping[str, Array], rows: int, others: int
 ) -> dict[str, Array]:
-    def column(values: Mapping[str, Array], name: str, size: int) -> Array:
-        return values[name] if name in values else np.full(size, np.nan)
-
+    upper, lower = np.full(rows, np.nan), np.full(others, np.nan)
     return {
-        name: np.concatenate([column(one, name, rows), column(other, name, others)])
+        name: np.concatenate([one.get(name, upper), other.get(name, lower)])
         for name in dict.fromkeys([*one, *other])
     }
 

@@ -104,20 +104,22 @@ class Gather:
                 best.append(run.best(max(limit, self.depth) if len(scorers) > 1 else limit))
             runs.append(run)
         named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
-        found = best[1] if len(best) == 2 and not len(wanted) else _union([*best, named])
+        found = np.unique(np.concatenate([*best, named]))
         pool = self._scored(scorers, runs, named, found)
 
         def score_rows(rows: Array) -> Candidates:
             rows = self.rows.allowed(rows, query.filters)
-            more = self._scored(scorers, runs, named, _union([found, rows]))
-            return self._routed(more.take(np.flatnonzero(np.isin(more.rows, rows))), route)
+            whole = self._scored(scorers, runs, named, np.union1d(found, rows))
+            more = whole.take(np.flatnonzero(np.isin(whole.rows, rows)))
+            return self._routed(more, route) if route else more
 
         is_first = np.isin(pool.rows, wanted) & (pool.score > 0)
         pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
         pool = replace(pool, limit=table.limit, score_rows=score_rows)
         if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
             pool = pool.with_note(NO_WORD)
-        return self._routed(pool.best(limit), route)
+        pool = pool.best(limit)
+        return self._routed(pool, route) if route else pool
 
     def _scored(
         self, scorers: Sequence[RowScorer], runs: Sequence[Scores], named: Array, found: Array
@@ -145,10 +147,9 @@ class Gather:
         tier = np.where(np.isin(found, named), Tier.IDENTIFIER, Tier.REST)
         return Candidates(ids, found, tier, zeros, parts, raw, features)
 
-    def _routed(self, table: Candidates, route: Route | None) -> Candidates:
+    def _routed(self, table: Candidates, route: Route) -> Candidates:
         """Return the table with each group's share of the evidence."""
-        if route is None or self.router is None:
-            return table
+        assert self.router is not None
         return table.with_raw("route", self.router.shares(route, table.rows))
 
 
@@ -174,10 +175,6 @@ def put_places_first(rows: Rows, query: ParsedQuery, table: Candidates) -> Candi
     tier = np.where(is_named, Tier.PLACE, whole.tier)
     whole = replace(whole, tier=tier, position=np.where(is_named, places, 0))
     return whole.best(table.limit)
-
-
-def _union(rows: Sequence[Array]) -> Array:
-    return np.unique(np.concatenate(rows))
 
 
 def _split(share: Array, parts: Array, total: Array) -> Array:

@@ -85,9 +85,11 @@ class MeaningScores:
             return rows[0]
         pool = max(pool, 2 * k)
         # Who asks for thousands gets them from all rows.
-        looked_at = self.looked_at(pool) if pool <= MAX_RESCORED else {}
+        probed = {}
+        if pool <= MAX_RESCORED:
+            probed = self.vectors.nearest(self.vector, self.masks, pool)
         for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
-            found, near = looked_at[number] if number in looked_at else self._scanned(number, pool)
+            found, near = probed[number] if number in probed else self._scanned(number, pool)
             rows.append(found + offset)
             scores.append(near)
         found = self.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
@@ -95,11 +97,6 @@ class MeaningScores:
         exact = self._exact(candidates)
         self._compared = (candidates, exact)
         return self.rows.best(candidates, exact, k)
-
-    def looked_at(self, pool: int) -> dict[int, tuple[Array, Array]]:
-        """Return the rows near the question of segments that need not be scanned."""
-        assert self.vector is not None
-        return self.vectors.nearest(self.vector, self.masks, pool)
 
     def _scanned(self, number: int, pool: int) -> tuple[Array, Array]:
         """Return the best rows of a segment and their scores, all of its vectors looked at."""

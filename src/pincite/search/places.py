@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.editions import years
@@ -105,34 +105,6 @@ class Entity:
     is_marked: bool = False  # has several words, or a capital inside the text
 
 
-def find_entities(text: str, content_words: Sequence[str], neighbours: Neighbours) -> list[Entity]:
-    """Return the headings, defined terms and aliases that a text names, the longest ones.
-
-    A name lies within no longer one. Single function words name nothing, and neither does what
-    too many chunks are called.
-    """
-    words = [(m.start(), m.end()) for m in _WORD.finditer(text)][:MAX_WORDS]
-    spans = {
-        (start, start + length): locator_key(text[words[start][0] : words[start + length - 1][1]])
-        for length in range(MAX_NAME_WORDS, 0, -1)
-        for start in range(len(words) - length + 1)
-    }
-    content = set(map(locator_key, content_words))
-    wanted = {at: key for at, key in spans.items() if at[1] - at[0] > 1 or key in content}
-    keys = sorted(set(wanted.values()))
-    homes, things = neighbours.searched(keys), neighbours.rows.described(keys)
-    found: list[Entity] = []
-    taken: list[tuple[int, int]] = []
-    for at, key in wanted.items():  # longest first
-        ids = tuple(dict.fromkeys(chunk_id for chunk_id, _ in homes[key]))
-        is_inside = any(first <= at[0] and at[1] <= last for first, last in taken)
-        if 0 < len(ids) <= MAX_CHUNKS and not is_inside:
-            taken.append(at)
-            is_marked = at[1] - at[0] > 1 or (at[0] > 0 and text[words[at[0]][0]].isupper())
-            found.append(Entity(key, ids, key in things, is_marked))
-    return list(dict.fromkeys(found))
-
-
 def entity_chunks(text: str, content_words: Sequence[str], neighbours: Neighbours) -> list[str]:
     """Return what a named thing says and what is one step away; nothing unless one is for sure.
 
@@ -141,8 +113,46 @@ def entity_chunks(text: str, content_words: Sequence[str], neighbours: Neighbour
     """
     if not neighbours.rows.describes:
         return []
-    named = find_entities(text, content_words, neighbours)
+    words = [(m.start(), m.end()) for m in _WORD.finditer(text)][:MAX_WORDS]
+    spans = {
+        (start, start + length): locator_key(text[words[start][0] : words[start + length - 1][1]])
+        for length in range(MAX_NAME_WORDS, 0, -1)
+        for start in range(len(words) - length + 1)
+    }
+    content = set(map(locator_key, content_words))
+    names = {at: key for at, key in spans.items() if at[1] - at[0] > 1 or key in content}
+    # Most queries name no thing, and end here.
+    things = neighbours.rows.described(sorted(set(names.values())))
+    if not things:
+        return []
+    marked = {
+        at for at in names if at[1] - at[0] > 1 or (at[0] > 0 and text[words[at[0]][0]].isupper())
+    }
+    named = find_entities(names, marked, things, neighbours)
     sure = [i for each in named if each.is_thing and each.is_marked for i in each.chunk_ids]
     edges = (edge for group in neighbours.of(sure).values() for edge in group)
     # What stands next is about another thing as often as not.
     return sorted({*sure, *(edge.chunk_id for edge in edges if edge.relation != "next")})
+
+
+def find_entities(
+    names: Mapping[tuple[int, int], str],
+    marked: Container[tuple[int, int]],
+    things: Container[str],
+    neighbours: Neighbours,
+) -> list[Entity]:
+    """Return the headings, defined terms and aliases among names, the longest ones.
+
+    Names come by their first and last word, the longest first. One lies within no longer one, and
+    what too many chunks are called names nothing.
+    """
+    homes = neighbours.searched(sorted(set(names.values())))
+    found: list[Entity] = []
+    taken: list[tuple[int, int]] = []
+    for at, key in names.items():
+        ids = tuple(dict.fromkeys(chunk_id for chunk_id, _ in homes[key]))
+        is_inside = any(first <= at[0] and at[1] <= last for first, last in taken)
+        if 0 < len(ids) <= MAX_CHUNKS and not is_inside:
+            taken.append(at)
+            found.append(Entity(key, ids, key in things, at in marked))
+    return list(dict.fromkeys(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -59,45 +58,42 @@ class QueryReader:
     has_entities: bool = True
 
     def read(self, query: Query) -> ParsedQuery:
-        """Return the query, of which each thing is worked out when it is first asked for."""
+        """Return the query with all that is known of it."""
         return ParsedQuery(query, self)
 
 
 class ParsedQuery:
-    """A query with all that is known of it, each thing worked out once and only if wanted."""
+    """A query with all that is known of it. What few searches need is worked out when asked for.
+
+    Attributes:
+        corrections: words that the index does not have, each with what it is taken for.
+        corrected: the text as it was probably meant to be written.
+        content_words: the words, as written, that are more than function words.
+        mentions: the first places that the text names, each once.
+        places: the chunks that the query names, in its order, whatever the filters say.
+        is_bare_number: it is the number of a place and says nothing more. A term is no number: it
+            is asked for with all that is said about it.
+    """
 
     def __init__(self, query: Query, reader: QueryReader) -> None:
-        self.query = query
-        self.text = query.text
+        index, text = reader.index, query.text
+        self._index = index
         self._reader = reader
-        self._index = reader.index
-
-    @property
-    def filters(self) -> Filters:
-        return self.query.filters
-
-    @cached_property
-    def corrections(self) -> Mapping[str, str]:
-        """Words that the index does not have, each with what it is taken for."""
-        return self._index.corrections.of(self.text) if self._reader.has_typos else {}
-
-    @cached_property
-    def corrected(self) -> str:
-        """The text as it was probably meant to be written."""
-        return corrected(self.text, self.corrections)
-
-    @cached_property
-    def _terms(self) -> dict[str, list[str]]:
-        """All terms in each language of the index."""
-        return self._index.analyzer.readings(self.corrected, content=False)
-
-    @cached_property
-    def _content_terms(self) -> dict[str, list[str]]:
-        """The terms that say what the query is about, in each language of the index."""
-        if len(self._terms) > 1:
-            return self._index.analyzer.readings(self.corrected, content=True)
-        ((language, terms),) = self._terms.items()
-        return {language: self._index.analyzer.of(language).content(terms)}
+        self.query = query
+        self.text = text
+        self.filters: Filters = query.filters
+        self.corrections = index.corrections.of(text) if reader.has_typos else {}
+        self.corrected = corrected(text, self.corrections) if self.corrections else text
+        # All terms in each language of the index.
+        self._terms = index.analyzer.readings(self.corrected, content=False)
+        self.content_words = index.analyzer.content_words(text)
+        self.mentions: tuple[Mention, ...] = tuple(dict.fromkeys(mentions(text)))[:MAX_PLACES]
+        self.places: tuple[str, ...] = ()
+        if reader.has_places:
+            named = named_places(text, self.mentions, self.content_words, index.snapshot)
+            self.places = tuple(dict.fromkeys(chunk.id for chunk in named))
+        has_digit = any(map(str.isdigit, text))
+        self.is_bare_number = bool(self.places) and has_digit and is_bare_name(text)
 
     @cached_property
     def readings(self) -> tuple[Reading, ...]:
@@ -107,9 +103,11 @@ class ParsedQuery:
         doubtful = {term: GUESS_WEIGHT for word in guessed for term in analyzer.word(word)}
         names = self._index.aliases.of(self.corrected) if reader.has_aliases else ()
         others = [analyzer.readings(name) for name in names]
-        searched = self._content_terms if reader.content_only else self._terms
-        if reader.content_only and (asked := without_asides(self.corrected)) != self.corrected:
-            searched = analyzer.readings(asked)
+        searched = self._terms
+        if reader.content_only:
+            asked = without_asides(self.corrected)
+            is_whole = asked == self.corrected
+            searched = self.content_terms if is_whole else analyzer.readings(asked)
         resolve = self._index.lexical.resolve
         return tuple(
             Reading(
@@ -122,6 +120,14 @@ class ParsedQuery:
         )
 
     @cached_property
+    def content_terms(self) -> dict[str, list[str]]:
+        """The terms that say what the query is about, in each language of the index."""
+        if len(self._terms) > 1:
+            return self._index.analyzer.readings(self.corrected)
+        ((language, terms),) = self._terms.items()
+        return {language: self._index.analyzer.of(language).content(terms)}
+
+    @cached_property
     def weights(self) -> dict[str, float]:
         """What each term is worth in this index, in all of its languages."""
         return self._index.weights_of(term for terms in self._terms.values() for term in terms)
@@ -129,17 +135,7 @@ class ParsedQuery:
     @cached_property
     def content_weights(self) -> dict[str, float]:
         """What each term is worth that says what the query is about."""
-        return self._index.weights_of(t for terms in self._content_terms.values() for t in terms)
-
-    @cached_property
-    def content_words(self) -> list[str]:
-        """The words, as written, that are more than function words."""
-        return self._index.analyzer.content_words(self.text)
-
-    @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
-        """The first places that the text names, each once."""
-        return tuple(dict.fromkeys(mentions(self.text)))[:MAX_PLACES]
+        return self._index.weights_of(t for terms in self.content_terms.values() for t in terms)
 
     @cached_property
     def mention_spans(self) -> list[tuple[str, int, int]]:
@@ -147,28 +143,11 @@ class ParsedQuery:
         return mention_spans(self.text)
 
     @cached_property
-    def places(self) -> tuple[str, ...]:
-        """The chunks that the query names, in its order, whatever the filters say."""
-        if not self._reader.has_places:
-            return ()
-        found = named_places(self.text, self.mentions, self.content_words, self._index.snapshot)
-        return tuple(dict.fromkeys(chunk.id for chunk in found))
-
-    @cached_property
     def entities(self) -> list[str]:
         """The chunks about things that the query names."""
         if not self._reader.has_entities:
             return []
         return entity_chunks(self.text, self.content_words, self._reader.neighbours)
-
-    @cached_property
-    def is_bare_number(self) -> bool:
-        """Whether the query is the number of a place and says nothing more.
-
-        A term is no number: it is asked for with all that is said about it.
-        """
-        has_digit = any(map(str.isdigit, self.text))
-        return has_digit and is_bare_name(self.text) and bool(self.places)
 
     @cached_property
     def missing(self) -> list[tuple[str, str]]:

@@ -172,32 +172,25 @@ class WordScores:
 
     def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
         """Return the parts of the score of every row of a segment, each by its own language."""
-        columns: dict[str, Array] = {}
+        owner, columns = self.owner, dict[str, Array]()
         for reading in self.readings:
             rows = segment.rows_in(reading.language) if len(self.readings) > 1 else None
             if rows is not None and not rows.any():
                 continue
-            for name, values in self._scored(reading, number).items():
+            scored = {"terms": owner.scorer.scores(reading.terms.terms, number)}
+            if reading.terms.pairs and segment.pair is not None:
+                scored["pairs"] = self._pairs(reading.terms, number)
+            for alias in reading.aliases:
+                scores = owner.scorer.scores(alias.terms, number)
+                if alias.pairs and segment.pair is not None:
+                    scores = scores + self._pairs(alias, number)
+                scored["aliases"] = scored.get("aliases", 0.0) + owner.alias_weight * scores
+            for name, values in scored.items():
                 values = values if rows is None else np.where(rows, values, 0.0)
                 columns[name] = columns[name] + values if name in columns else values
         return columns
 
-    def _scored(self, reading: Reading, number: int) -> dict[str, Array]:
-        """Return the parts of the score of every row by one reading."""
-        owner = self.owner
-        columns = {"terms": owner.scorer.scores(reading.terms.terms, number)}
-        if (pairs := self._pairs(reading.terms, number)) is not None:
-            columns["pairs"] = pairs
-        for alias in reading.aliases:
-            scores = owner.scorer.scores(alias.terms, number)
-            if (pairs := self._pairs(alias, number)) is not None:
-                scores = scores + pairs
-            columns["aliases"] = columns.get("aliases", 0.0) + owner.alias_weight * scores
-        return columns
-
-    def _pairs(self, terms: QueryTerms, number: int) -> Array | None:
-        if not terms.pairs or self.owner.index.segments[number].pair is None:
-            return None
+    def _pairs(self, terms: QueryTerms, number: int) -> Array:
         scores = self.owner.scorer.scores(terms.pairs, number, pairs=True)
         return self.owner.settings.bigram_weight * scores
 
