@@ -92,12 +92,10 @@ def _finish(
 ) -> None:
     """Tell what came out of a search that re-ranks: its hits, and the document of each."""
     first_stage = sum(step.seconds for step in steps[:first])
-    retrieved = len(steps[first - 1].table)
-    metrics.retrieved(retrieved, first_stage)
     metrics.finished(
         query.text,
         [passage.hit.raw[RERANK] for passage in found if RERANK in passage.hit.raw],
-        retrieved=retrieved,
+        retrieved=len(steps[first - 1].table),
         documents=[passage.chunk.span.doc_id for passage in found],
         first_stage=first_stage,
         reranking=sum(step.seconds for step in steps if step.stage == RERANK),
@@ -174,7 +172,7 @@ class Index:
         metrics = self.metrics
         if metrics:
             metrics.began(text, wanted)
-        steps, seconds = self._run(query, wanted)
+        steps, seconds = self._run(query, wanted, metrics)
         found = passages(query, steps[-1].table.hits(wanted), self.opened)
         self._is_warm = True
         if metrics:
@@ -195,9 +193,15 @@ class Index:
         """Return the table after every stage, and the seconds of each and of those inside."""
         return self._run(self.parse(text, filters), k)
 
-    def _run(self, query: ParsedQuery, k: int) -> tuple[list[Step], dict[str, float]]:
+    def _run(
+        self, query: ParsedQuery, k: int, metrics: Metrics | None = None
+    ) -> tuple[list[Step], dict[str, float]]:
+        steps: list[Step] = []
         with traced() as inner:
-            steps = list(self.searcher.steps(query, k))
+            for step in self.searcher.steps(query, k):
+                steps.append(step)
+                if metrics and len(steps) == self.searcher.first:
+                    metrics.retrieved(len(step.table), sum(each.seconds for each in steps))
         return steps, {**inner, **{step.stage: step.seconds for step in steps}}
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pincite.core.errors import ModelError
 from pincite.index import lists
 from pincite.index.lists import lists_of, looked_at, nearest_lists
+from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
 from pincite.search.meaning import DenseRun
-from pincite.index.rows import Rows
 from pincite.store.array_files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.vectors import Vectors

@@ -10,8 +10,7 @@ from threading import Event
 import pytest
 
 from pincite.core.errors import ModelError
-from pincite.search.guard import Breaker
-from pincite.search.guard import Busy, Guard, Resting, TookTooLong
+from pincite.search.guard import Breaker, Busy, Guard, Resting, TookTooLong
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from pincite.api import Index
 from pincite.audit import audit
 from pincite.core.settings import IngestSettings, Settings
-from pincite.retrieve import neighbours as module
+from pincite.search import neighbours as module
 from pincite.search.neighbours import Neighbours
 from pincite.search.related import references
 from pincite.update import ingest_files, remove

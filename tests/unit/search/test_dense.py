@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.index.vectors import VectorIndex
-from pincite.search.meaning import Dense
+from pincite.core.types import Query
 from pincite.index.rows import Rows
+from pincite.index.vectors import VectorIndex
+from pincite.search.candidates import Candidates
+from pincite.search.gather import Gather
+from pincite.search.meaning import Meaning
 
 TEXT = (
     "# Rules\n\n## 1 Permits\n\nA permit has a duration.\n\n## 2 Hot work\n\nIt needs a permit.\n"
@@ -40,8 +44,9 @@ def test_words_that_are_not_there_are_corrected(
 ) -> None:
     index, encoder = make_index({"rules.md": TEXT}), Encoder()
     given: Any = encoder
-    dense = Dense(VectorIndex(index.snapshot, "made"), given, Rows(index.opened), typos=typos)
-    dense.encode("a permmit of what duraton")
+    meaning = Meaning(VectorIndex(index.snapshot, "made"), given, Rows(index.opened))
+    reader = replace(index.searcher.reader, has_typos=typos)
+    meaning.score(reader.read(Query("a permmit of what duraton")), [None])
     assert encoder.read == [read]
 
 
@@ -49,21 +54,22 @@ def test_a_term_is_searched_for_by_meaning_too_and_a_number_is_not(
     make_index: Callable[..., Index],
 ) -> None:
     index = make_index({"rules.md": TEXT})
-    first: Any = index.pipeline.retriever
     asked: list[str] = []
-    whole, quick = first.inner, first.quick
 
     class Spy:
-        name = "spy"
+        key = floor = ""
+        part_names = ("terms", "pairs", "window", "aliases")
 
-        def __init__(self, said: str, inner: Any) -> None:
-            self.said, self.inner = said, inner
+        def __init__(self, name: str) -> None:
+            self.name = name
 
-        def retrieve(self, query: Any, k: int) -> Any:
-            asked.append(self.said)
-            return self.inner.retrieve(query, k)
+        def score(self, query: Any, masks: Any) -> Any:
+            asked.append(self.name)
+            assert index.searcher.words is not None
+            return index.searcher.words.score(query, masks)
 
-    first.inner, first.quick = Spy("all", whole), Spy("words", quick)
-    index.search("hot work")
-    index.search("section 2")
-    assert asked == ["all", "words"]
+    spies: Any = [Spy("words"), Spy("meaning")]
+    gather = Gather(Rows(index.opened), spies, [0.5, 0.5], "rrf")
+    for text in ("hot work", "section 2"):
+        gather(index.parse(text), Candidates.empty(10))
+    assert asked == ["words", "meaning", "words"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import IngestSettings, Settings
-from pincite.core.types import Hit, Query, Ranking
-from pincite.search.places import EntityFirst, entities
-from pincite.search.words import Lexical
+from pincite.core.locators import locator_key
+from pincite.core.settings import IngestSettings, SearchSettings, Settings
+from pincite.core.types import Query
 from pincite.search.neighbours import Neighbours
+from pincite.search.pipeline import build
+from pincite.search.places import find_entities
 
 CODE = """# Wiring Code
 
@@ -34,19 +36,13 @@ Any box has a cover.
 SETTINGS = Settings(ingest=IngestSettings(split_depth=1, profile="code"))
 
 
-class Scoring:
-    """The words' scores, also of given chunks."""
-
-    name = "lexical"
-
-    def __init__(self, index: Index) -> None:
-        self.inner = Lexical(index.opened)
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        return self.inner.retrieve(query, k)
-
-    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
-        return [hit for hit in self.inner.retrieve(query, 1000).hits if hit.chunk_id in ids]
+def ranked(index: Index, text: str, k: int = 10, *, names: bool = True) -> list[str]:
+    """Return what words find, with or without what the query names."""
+    search = SearchSettings(pipeline="lexical", locators=False, names=names)
+    found = build(replace(SETTINGS, search=search), index.opened).find(Query(text), k)
+    for hit in found.hits():
+        assert sum(hit.features.values()) == pytest.approx(hit.score)
+    return [chunk.locator for chunk in index.snapshot.get(found.names())]
 
 
 @pytest.fixture
@@ -65,7 +61,15 @@ def index(make_index: Callable[..., Index]) -> Index:
     ],
 )
 def test_the_longest_names_are_found(index: Index, text: str, names: list[str]) -> None:
-    found = entities(text, Neighbours(index.snapshot), index.opened.analyzer)
+    words = text.split()
+    content = {word.strip("?").casefold() for word in index.opened.analyzer.content_words(text)}
+    spans = {
+        (at, at + size): locator_key(" ".join(words[at : at + size]).rstrip("?"))
+        for size in range(5, 0, -1)
+        for at in range(len(words) - size + 1)
+        if size > 1 or words[at].strip("?").casefold() in content
+    }
+    found = find_entities(spans, set(), set(), Neighbours(index.snapshot))
     assert [each.name for each in found] == names
 
 
@@ -107,32 +111,23 @@ def book(make_index: Callable[..., Index]) -> Index:
     return make_index({"book.md": BOOK}, Settings(ingest=IngestSettings(profile="rulebook")))
 
 
-def ranked(index: Index, text: str, k: int = 10) -> list[str]:
-    retriever = EntityFirst(Scoring(index), Neighbours(index.snapshot), index.opened.analyzer)
-    found = retriever.retrieve(Query(text), k)
-    for hit in found.hits:
-        assert sum(hit.features.values()) == pytest.approx(hit.score)
-    return [chunk.locator for chunk in index.snapshot.get(found.ids)]
-
-
 def test_a_described_thing_comes_first(book: Index) -> None:
     text = "what range has the fire ball spell: the range of a ball of fire?"
-    plain = book.snapshot.get(Scoring(book).retrieve(Query(text), 10).ids)
-    assert plain[0].locator == "Ranges"
+    plain = ranked(book, text, names=False)
+    assert plain[0] == "Ranges"
     found = ranked(book, text)
     assert found[0] == "Fire Ball"
-    assert set(found) == {chunk.locator for chunk in plain}
+    assert set(found) == set(plain)
     for k in range(len(found) + 1):
         assert ranked(book, text, k) == found[:k]
 
 
 def test_one_word_is_a_name_only_with_a_capital_inside(book: Index) -> None:
     assert ranked(book, "the range of Bane")[0] == "Bane"
-    plain = Scoring(book).retrieve(Query("the range of bane"), 10).ids
-    assert ranked(book, "the range of bane") == [c.locator for c in book.snapshot.get(plain)]
+    plain = ranked(book, "the range of bane", names=False)
+    assert ranked(book, "the range of bane") == plain
 
 
 def test_a_term_that_is_only_defined_changes_nothing(index: Index) -> None:
     text = "cover of the branch circuit box"
-    plain = index.snapshot.get(Scoring(index).retrieve(Query(text), 10).ids)
-    assert ranked(index, text) == [chunk.locator for chunk in plain]
+    assert ranked(index, text) == ranked(index, text, names=False)

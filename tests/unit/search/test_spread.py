@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pincite import Index, find_files, ingest_files
 from pincite.core.settings import load_settings
-from pincite.core.types import Hit, Query, Ranking
-from pincite.retrieve import spread
+from pincite.search import diversity
+from pincite.search.candidates import Candidates
 from pincite.search.diversity import Spread
 
 
@@ -23,19 +24,21 @@ def index(tmp_path: Path) -> Index:
 
 
 def test_what_is_remembered_changes_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread, "REMEMBERED", 3)
+    monkeypatch.setattr(diversity, "REMEMBERED", 3)
     ids = [chunk.id for chunk in index.snapshot.chunks("code.md")]
-    stage = Spread(index.snapshot, 0.5)
+    stage, query = Spread(index.snapshot, 0.5), index.parse("wires")
     for first in range(len(ids)):  # the memory fills up and is emptied on the way
-        hits = tuple(Hit(each, 1.0 - n / 100) for n, each in enumerate(ids[first : first + 4]))
-        ranking = Ranking(Query("wires"), hits)
-        assert stage.rerank(ranking) == Spread(index.snapshot, 0.5).rerank(ranking)
+        some = ids[first : first + 4]
+        table = Candidates.of(some, {"terms": 1.0 - np.arange(len(some)) / 100})
+        fresh = Spread(index.snapshot, 0.5)
+        assert stage(query, table).hits() == fresh(query, table).hits()
 
 
 def test_a_section_takes_turns_with_others(index: Index) -> None:
     inside = [c for c in index.snapshot.chunks("code.md") if c.locator[:3] in ("1.1", "2.1")]
     places = {c.locator: c.id for c in inside}
     names = ("1.1(a)", "1.1(b)", "2.1(a)")
-    hits = tuple(Hit(places[name], 1.0 - n / 100) for n, name in enumerate(names))
-    ranked = Spread(index.snapshot, 0.5).rerank(Ranking(Query("wires"), hits))
-    assert ranked.ids == tuple(places[name] for name in ("1.1(a)", "2.1(a)", "1.1(b)"))
+    table = Candidates.of([places[name] for name in names], {"terms": np.array([1.0, 0.99, 0.98])})
+    spread = Spread(index.snapshot, 0.5)(index.parse("wires"), table)
+    order = [places[name] for name in ("1.1(a)", "2.1(a)", "1.1(b)")]
+    assert spread.names(spread.order()) == order

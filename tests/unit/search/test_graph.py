@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pincite.core.settings import GraphSettings
 from pincite.core.types import Filters, Hit, Query, Ranking
 from pincite.search.graph import PRESETS, GraphBoost, pagerank
-from pincite.search.node_vectors import GraphNearness
 from pincite.search.neighbours import Neighbour
+from pincite.search.node_vectors import GraphNearness
 
 QUERY = Query("anything")
 BFS = GraphSettings(mode="bfs", seed_k=12, depth=1, scale="absolute", cap=1e9, seed_power=0.0)

@@ -13,12 +13,13 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.core.types import Query, Ranking
+from pincite.core.types import Query
+from pincite.search.candidates import Candidates
+from pincite.search.pipeline import build
+from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode
-from pincite.rerank.promise import Promise
-from pincite.search.windows import windows_of
 from pincite.search.scorers import LazyScorer
-from pincite.search.words import Lexical
+from pincite.search.windows import select_windows, windows_of
 
 MakeIndex = Callable[..., Index]
 TEXT = "# Book\n\n" + "\n\n".join(
@@ -47,45 +48,52 @@ def index(make_index: MakeIndex) -> Index:
     return make_index({"book.md": TEXT})
 
 
-def found(index: Index, text: str = "which fuse is there", **query: Any) -> Ranking:
-    return Lexical(index.opened).retrieve(Query(text, **query), 100)
+Found = tuple[ParsedQuery, Candidates]
 
 
-def due(ranking: Ranking, seconds: float) -> Ranking:
-    """Return the ranking with so much time left from now."""
-    deadline = time.monotonic() + seconds
-    return replace(ranking, query=replace(ranking.query, deadline=deadline))
+def found(
+    index: Index, text: str = "which fuse is there", *, seconds: float | None = None
+) -> Found:
+    """Return a query, due in so many seconds, and what words find for it."""
+    search = SearchSettings(pipeline="lexical", locators=False, names=False)
+    table = build(replace(Settings(), search=search), index.opened).find(Query(text), 100)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    return index.parse(text, deadline=deadline), table
 
 
 def stage(index: Index, scorer: Any, **settings: Any) -> CrossEncode:
     chosen = replace(RerankSettings(enabled=True, weight=0.9), **settings)
-    return CrossEncode(index.snapshot, scorer, chosen, promise=Promise(index.opened))
+    return CrossEncode(index.snapshot, scorer, chosen, analyzer=index.opened.analyzer)
 
 
-def locators(index: Index, ranking: Ranking) -> list[str]:
-    return [chunk.locator for chunk in index.snapshot.get(ranking.ids)]
+def ids(table: Candidates) -> list[str]:
+    return table.names(table.order())
+
+
+def locators(index: Index, table: Candidates) -> list[str]:
+    return [chunk.locator for chunk in index.snapshot.get(ids(table))]
 
 
 def test_what_reads_best_comes_first(index: Index) -> None:
-    before = found(index)
-    last = index.snapshot.get(before.ids[-1:])[0]
+    query, before = found(index)
+    last = index.snapshot.get(before.names()[-1:])[0]
     number = int(last.locator.split(".")[0])
-    after = stage(index, Scorer(number)).rerank(before)
-    assert after.ids[0] == last.id
-    assert after.hits[0].raw["rerank"] == 0.9
-    assert after.hits[0].features["rerank"] > 0 and after.notes == ()
+    after = stage(index, Scorer(number))(query, before)
+    best = after.hits()[0]
+    assert best.chunk_id == last.id and best.raw["rerank"] == 0.9
+    assert best.features["rerank"] > 0 and after.notes == ()
 
 
 def test_only_the_pool_is_read_and_nothing_twice(index: Index) -> None:
     scorer = Scorer()
     own = stage(index, scorer, pool=4, batch=3)
-    first = own.rerank(found(index))
+    first = own(*found(index))
     assert [len(texts) for texts in scorer.asked] == [3, 1]
     assert all(texts == sorted(texts, key=len) for texts in scorer.asked)
-    assert sum("rerank" in hit.raw for hit in first.hits) == 4
-    assert own.rerank(found(index)) == first
+    assert sum("rerank" in hit.raw for hit in first.hits()) == 4
+    assert own(*found(index)).hits() == first.hits()
     assert len(scorer.asked) == 2
-    own.rerank(found(index, "which fuse is number"))
+    own(*found(index, "which fuse is number"))
     assert len(scorer.asked) == 4  # another question
 
 
@@ -95,7 +103,7 @@ def test_long_chunks_are_read_to_their_end(make_index: MakeIndex) -> None:
     )
     index = make_index({"book.md": text})
     scorer = Scorer(7)
-    after = stage(index, scorer, windows=0).rerank(found(index))
+    after = stage(index, scorer, windows=0)(*found(index))
     assert locators(index, after)[0] == "1.1"
     read = [text for texts in scorer.asked for text in texts]
     assert len(read) > 3 and all(len(text) < 1500 for text in read)
@@ -109,22 +117,20 @@ def test_of_a_long_chunk_the_windows_with_the_questions_words_are_read(
     text = f"# Book\n\n## 1.1 Long\n\n{filler * 60}A fuse is number 7. {filler * 60}\n"
     index = make_index({"book.md": text})
     every, chosen = Scorer(7), Scorer(7)
-    all_read = stage(index, every, windows=0).rerank(found(index))
-    few_read = stage(index, chosen, windows=2).rerank(found(index))
+    all_read = stage(index, every, windows=0)(*found(index))
+    few_read = stage(index, chosen, windows=2)(*found(index))
     assert len(every.asked[0]) > 3
     read = [text for texts in chosen.asked for text in texts]
     assert len(read) == 2 and any("number 7." in text for text in read)
-    assert few_read.hits[0].raw == all_read.hits[0].raw and few_read.notes == ()
+    assert few_read.hits()[0].raw == all_read.hits()[0].raw and few_read.notes == ()
 
 
 def test_windows_without_words_of_the_question_are_read_from_the_start(index: Index) -> None:
     windows = ["one", "a fuse", "two", "the fuse is number 7"]
-    promise = Promise(index.opened)
 
     def best(question: str, most: int) -> list[str]:
-        found = promise.best(question, {"long": windows, "short": windows[:1]}, most)
-        assert found["short"] == windows[:1]
-        return found["long"]
+        weights = index.parse(question).content_weights
+        return select_windows(weights, windows, most, index.opened.analyzer)
 
     assert best("gloves?", 2) == windows[:2]
     assert best("which fuse is number 7", 1) == windows[3:]
@@ -140,24 +146,24 @@ def test_every_script_is_cut(make_index: MakeIndex) -> None:
 
 
 def test_time_is_used_in_the_order_of_promise(index: Index) -> None:
-    before = due(found(index), 1.0)
+    query, before = found(index, seconds=1.0)
     own = stage(index, Scorer(wait=0.4), batch=1)
-    after = own.rerank(before)
+    after = own(query, before)
     # The third would take until 1.2: it is not even begun.
-    assert time.monotonic() < before.query.deadline
-    read = [hit.chunk_id for hit in after.hits if "rerank" in hit.raw]
-    assert 1 <= len(read) < len(before.hits)
-    assert set(read) == set(before.ids[: len(read)])
-    assert [i for i in after.ids if i not in read] == list(before.ids[len(read) :])
+    assert query.query.deadline and time.monotonic() < query.query.deadline
+    read = [hit.chunk_id for hit in after.hits() if "rerank" in hit.raw]
+    assert 1 <= len(read) < len(before)
+    assert set(read) == set(before.names()[: len(read)])
+    assert [i for i in ids(after) if i not in read] == before.names()[len(read) :]
     assert after.notes == (f"only {len(read)} of 9 candidates were re-ranked: the time was up",)
     assert own.breaker.state == "closed"
 
 
 def test_a_chunk_that_was_read_in_part_was_not_read(make_index: MakeIndex) -> None:
     index = make_index({"book.md": "# Book\n\n## 1.1 Long\n\n" + "fuse word " * 250})
-    before = due(found(index), 1.0)
-    after = stage(index, Scorer(wait=0.4), batch=1, windows=0).rerank(before)
-    assert after.hits == before.hits
+    query, before = found(index, seconds=1.0)
+    after = stage(index, Scorer(wait=0.4), batch=1, windows=0)(query, before)
+    assert after.hits() == before.hits()
     assert after.notes == ("not re-ranked: the time was up",)
 
 
@@ -167,16 +173,16 @@ def test_what_a_broken_model_gave_before_is_not_used(index: Index) -> None:
             scores = super().score(query, texts)
             return scores if len(self.asked) == 1 else [float("nan")] * len(texts)
 
-    before = found(index)
-    after = stage(index, Wears(), batch=2).rerank(before)
-    assert after.hits == before.hits and "no probabilities" in after.notes[0]
+    query, before = found(index)
+    after = stage(index, Wears(), batch=2)(query, before)
+    assert after.hits() == before.hits() and "no probabilities" in after.notes[0]
 
 
 def test_no_time_left_reads_nothing(index: Index) -> None:
     scorer = Scorer()
-    before = found(index, deadline=time.monotonic() - 1)
-    after = stage(index, scorer).rerank(before)
-    assert after.hits == before.hits and not scorer.asked
+    query, before = found(index, seconds=-1)
+    after = stage(index, scorer)(query, before)
+    assert after.hits() == before.hits() and not scorer.asked
     assert after.notes == ("not re-ranked: the first stage used up the time",)
 
 
@@ -227,17 +233,16 @@ WAYS = {
 @pytest.mark.parametrize("how", WAYS)
 def test_whatever_breaks_the_earlier_order_comes_out(index: Index, how: str) -> None:
     """Same shape, same hits, and a note: nobody has to know how it broke to use the result."""
-    before = due(found(index), 0.4 if how == "hangs" else 20.0)
+    query, before = found(index, seconds=0.4 if how == "hangs" else 20.0)
     scorer = Broken(how)
-    after = stage(index, scorer).rerank(before)
+    after = stage(index, scorer)(query, before)
     scorer.free.set()
-    assert after.hits == before.hits
+    assert after.hits() == before.hits()
     assert len(after.notes) == 1 and WAYS[how] in after.notes[0]
-    assert after.query == before.query
 
 
 def test_what_can_be_mended_is_told(index: Index) -> None:
-    note = stage(index, Broken("our error")).rerank(found(index)).notes[0]
+    note = stage(index, Broken("our error"))(*found(index)).notes[0]
     assert note == "not re-ranked: the model failed: damaged"
 
 
@@ -251,11 +256,10 @@ def test_a_model_that_still_loads_is_not_broken(index: Index) -> None:
 
     own = stage(index, LazyScorer("slow", load), breaker_failures=1, batch=1)
     for _ in range(2):
-        before = due(found(index), 0.3)
-        assert "did not answer in time" in own.rerank(before).notes[0]
+        assert "did not answer in time" in own(*found(index, seconds=0.3)).notes[0]
     assert own.breaker.state == "closed"
     loads.set()
-    assert own.rerank(due(found(index), 20)).notes == ()
+    assert own(*found(index, seconds=20)).notes == ()
     assert own.reader._rate < 0.001
 
 
@@ -265,42 +269,42 @@ def test_a_scorer_without_a_name_is_broken_too(index: Index) -> None:
         def id(self) -> str:  # type: ignore[override]
             raise RuntimeError("no name")
 
-    after = stage(index, Nameless()).rerank(found(index))
+    after = stage(index, Nameless())(*found(index))
     assert after.notes == ("not re-ranked: the model failed",)
 
 
 def test_measurements_want_the_error(index: Index) -> None:
     own = stage(index, Broken("crashes"), on_error="raise")
     with pytest.raises(RuntimeError, match="boom"):
-        own.rerank(found(index))
+        own(*found(index))
 
 
 def test_the_breaker_spares_a_broken_model(index: Index) -> None:
     own = stage(index, Broken("crashes"), breaker_failures=2, breaker_seconds=1000.0)
-    notes = [own.rerank(found(index)).notes[0] for _ in range(4)]
+    notes = [own(*found(index)).notes[0] for _ in range(4)]
     assert notes[1] == "not re-ranked: the model failed"
     assert notes[2] == notes[3] and "left alone" in notes[2]
 
 
 def test_a_certain_first_hit_is_not_doubted(index: Index) -> None:
     scorer = Scorer()
-    before = found(index)
-    lead = (before.hits[0].score - before.hits[1].score) / before.hits[0].score
+    query, before = found(index)
+    lead = float(1 - before.score[1] / before.score[0])
     assert 0 < lead < 1
-    assert stage(index, scorer, certain_margin=lead - 0.001).rerank(before) == before
+    assert stage(index, scorer, certain_margin=lead - 0.001)(query, before) is before
     assert not scorer.asked
-    stage(index, scorer, certain_margin=lead + 0.001).rerank(before)
+    stage(index, scorer, certain_margin=lead + 0.001)(query, before)
     assert scorer.asked
 
 
 def test_a_roll_out_takes_a_share_of_questions(index: Index) -> None:
     own = stage(index, Scorer(), rollout=0.3)
-    before = found(index)
-    questions = [replace(before, query=Query(f"question number {n}")) for n in range(200)]
-    read = ["rerank" in own.rerank(each).hits[0].raw for each in questions]
+    query, before = found(index)
+    questions = [index.parse(f"question number {n}") for n in range(200)]
+    read = ["rerank" in own(each, before).raw for each in questions]
     assert 30 < sum(read) < 90
-    assert read == ["rerank" in own.rerank(each).hits[0].raw for each in questions]
-    assert stage(index, Scorer(), rollout=0.0).rerank(before) == before
+    assert read == ["rerank" in own(each, before).raw for each in questions]
+    assert stage(index, Scorer(), rollout=0.0)(query, before) is before
 
 
 def test_union_guarantees_the_first_of_the_first_stage(make_index: MakeIndex) -> None:
@@ -308,18 +312,18 @@ def test_union_guarantees_the_first_of_the_first_stage(make_index: MakeIndex) ->
     parts = [f"## {n}.1 P\n\nfuse {'fuse ' * (n % 9)}{words} number {n}." for n in range(1, 60)]
     index = make_index({"book.md": "# Book\n\n" + "\n\n".join(parts)})
 
-    before = found(index, "fuse")
-    order = [c.text.strip().rsplit("number", 1)[1] for c in index.snapshot.get(before.ids)]
+    query, before = found(index, "fuse")
+    order = [c.text.strip().rsplit("number", 1)[1] for c in index.snapshot.get(before.names())]
 
     class Backwards(Scorer):
         def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
             return [order.index(text.rsplit("number", 1)[1]) / 100 for text in texts]
 
-    after = stage(index, Backwards(), mode="union", pool=50).rerank(before)
-    ids = before.ids
-    assert after.ids[:10] == tuple(reversed(ids[40:50]))  # the ten most probable
-    assert after.ids[10:15] == ids[:5]  # then the five that were best before
-    assert after.ids[15:] == ids[5:40] + ids[50:]  # and nobody is lost
+    after = stage(index, Backwards(), mode="union", pool=50)(query, before)
+    first, now = before.names(), ids(after)
+    assert now[:10] == first[40:50][::-1]  # the ten most probable
+    assert now[10:15] == first[:5]  # then the five that were best before
+    assert now[15:] == first[5:40] + first[50:]  # and nobody is lost
 
 
 def settings(**rerank: Any) -> Settings:
@@ -351,7 +355,7 @@ def test_ten_are_the_first_of_many_through_the_pipeline(index: Index) -> None:
 def test_nothing_relevant_is_told(index: Index) -> None:
     own = Index(index.opened, settings(threshold=0.5), Scorer(100))
     result = own.search("which fuse is there")
-    assert result.passages == [] and "nothing relevant" in result.ranking.notes[0]
+    assert result.passages == [] and "nothing relevant" in result.notes[0]
     own = Index(index.opened, settings(threshold=0.5), Scorer(4))
     assert [p.chunk.locator for p in own.search("which fuse is there").passages] == ["4.1"]
     # What lies behind a pool that was read goes with what failed, unless somebody wants it.
@@ -376,7 +380,7 @@ def test_warm_and_ready(index: Index) -> None:
 def test_without_the_switch_nothing_is_read(index: Index) -> None:
     plain = Index(index.opened, replace(Settings(), search=SearchSettings(pipeline="lexical")))
     assert plain.metrics is None
-    assert [stage.name for stage in plain.pipeline.rerankers] == ["spread"]
+    assert plain.searcher.rerankers == ["spread"]
     own = Index(index.opened, settings(threshold=0.1, diversify="document"), Scorer())
-    names = [stage.name for stage in own.pipeline.rerankers]
+    names = own.searcher.rerankers
     assert names == ["rerank", "threshold", "spread", "diversify"]

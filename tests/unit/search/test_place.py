@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from pincite.api import Index
 from pincite.core.types import Query
+from pincite.search.candidates import Tier
 from pincite.update import remove
 
 CODE = "# Code {year}\n\n" + "\n\n".join(
@@ -23,13 +25,10 @@ def index(make_index: Callable[..., Index]) -> Index:
 
 
 def found(index: Index, query: str, k: int = 10) -> list[str]:
-    ranking = index.pipeline.retriever.retrieve(Query(query), k)
-    chunks = index.snapshot.get(ranking.ids)
-    return [
-        f"{chunk.span.doc_id} {chunk.locator}"
-        for hit, chunk in zip(ranking.hits, chunks, strict=True)
-        if "place" in hit.features
-    ]
+    table = index.searcher.find(Query(query), k)
+    named = table.take(np.flatnonzero(table.tier & Tier.PLACE))
+    chunks = index.snapshot.get(named.names())
+    return [f"{chunk.span.doc_id} {chunk.locator}" for chunk in chunks]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +36,7 @@ def found(index: Index, query: str, k: int = 10) -> list[str]:
 )
 def test_named_places_come_first_the_newest_edition_before(index: Index, query: str) -> None:
     assert found(index, query) == ["new.md 1.2", "old.md 1.2"]
-    ranking = index.pipeline.retriever.retrieve(Query(query), 10)
-    assert all("place" in hit.features for hit in ranking.hits[:2])
+    assert index.searcher.find(Query(query), 10).is_named[:3].tolist()[:2] == [True, True]
 
 
 def test_the_edition_that_is_asked_for_comes_first(index: Index) -> None:

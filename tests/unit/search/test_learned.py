@@ -12,10 +12,11 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import ModelError
 from pincite.core.settings import LearnSettings, Settings
-from pincite.core.types import Hit, Query, Ranking
-from pincite.learn.features import NAMES, Features, words_score
+from pincite.core.types import Query
+from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Linear, Model, save_model
-from pincite.search.learned import Learned
+from pincite.search.candidates import Candidates, Tier
+from pincite.search.learned import Learned, feature_lines
 
 CODE = """# Wiring Code
 
@@ -49,76 +50,88 @@ def index(make_index: Callable[..., Index]) -> Index:
     return make_index({"code.md": CODE, "other.md": CODE.replace("steel", "brass")}, settings)
 
 
+QUESTION = "box with a cover of steel"
+
+
+def ids(table: Candidates) -> list[str]:
+    return table.names(table.order())
+
+
+def lines(index: Index, text: str, k: int) -> tuple[Candidates, dict[str, list[float]]]:
+    """Return what is found, and the features of the first, by name."""
+    found = index.searcher.search(Query(text), 100)
+    table = feature_lines(Features(index.opened), index.parse(text), found, k)
+    return found, {name: column.tolist() for name, column in zip(NAMES, table.T, strict=True)}
+
+
 def test_the_model_decides_the_order(index: Index) -> None:
-    ranking = index.search_ranking("box with a cover of steel", 100)
+    found, query = index.searcher.search(Query(QUESTION), 100), index.parse(QUESTION)
     features = Features(index.opened)
-    same = Learned(model("bm25_rank", 5.0), features).rerank(ranking)
-    assert same.ids == ranking.ids
-    turned = Learned(model("bm25_rank", -5.0), features).rerank(ranking)
-    assert turned.ids == ranking.ids[::-1]
-    assert set(turned.ids) == set(ranking.ids)
+    assert ids(Learned(model("bm25_rank", 5.0), features)(query, found)) == found.names()
+    assert ids(Learned(model("bm25_rank", -5.0), features)(query, found)) == found.names()[::-1]
 
 
-def test_features_add_up_and_raw_keeps_what_was_seen(index: Index) -> None:
-    ranking = index.search_ranking("box with a cover of steel", 100)
-    ranked = Learned(model("query_coverage", 5.0, k=2), Features(index.opened)).rerank(ranking)
-    for hit in ranked.hits:
+def test_parts_add_up_and_raw_keeps_what_was_seen(index: Index) -> None:
+    found = index.searcher.search(Query(QUESTION), 100)
+    stage = Learned(model("query_coverage", 5.0, k=2), Features(index.opened))
+    ranked = stage(index.parse(QUESTION), found)
+    hits = ranked.hits()
+    for hit in hits:
         assert hit.score == pytest.approx(sum(hit.features.values()))
-    best = ranked.hits[0]
+    best = hits[0]
     assert 0 <= best.features["learned"] <= 1
     assert best.raw["query_coverage"] == 1.0
     assert best.raw["terms"] == pytest.approx(best.raw["bm25_terms"])
     # Beyond k the earlier order stays.
-    assert ranked.ids[2:] == ranking.ids[2:]
+    assert ids(ranked)[2:] == found.names()[2:]
 
 
 def test_named_places_stay_first(index: Index) -> None:
-    hits = (
-        Hit("a", 9.0, {"terms": 1.0, "place": 8.0}),
-        Hit("b", 8.0, {"terms": 1.0, "place": 7.0}),
-        Hit("c", 5.0, {"terms": 1.0, "entities": 4.0}),
-    )
-    known = index.search_ranking("box with a cover of steel", 100).ids
-    named = tuple(replace(hit, chunk_id=i) for hit, i in zip(hits, known[::-1], strict=False))
-    rest = tuple(Hit(i, 3.0 - n, {"terms": 3.0 - n}) for n, i in enumerate(known[: -len(hits)]))
+    found = index.searcher.search(Query(QUESTION), 100)
+    tier = np.zeros(len(found), dtype=np.int64)
+    tier[-3:] = [Tier.ENTITY, Tier.PLACE, Tier.PLACE]
+    position = np.where(tier == Tier.PLACE, np.arange(len(found))[::-1], 0)
+    named = replace(found, tier=tier, position=position)
     for k in (1, 2, 10):
         stage = Learned(model("bm25_rank", -50.0, k=k), Features(index.opened))
-        ranked = stage.rerank(Ranking(Query("box with a cover of steel"), (*named, *rest)))
-        assert ranked.ids[:3] == tuple(hit.chunk_id for hit in named)
-        for hit in ranked.hits:
+        ranked = stage(index.parse(QUESTION), named)
+        assert ids(ranked)[:3] == found.names()[:-4:-1]
+        for hit in ranked.hits():
             assert hit.score == pytest.approx(sum(hit.features.values()))
 
 
 def test_nothing_and_words_of_nothing(index: Index) -> None:
     stage = Learned(model("bm25_rank", 1.0), Features(index.opened))
-    assert stage.rerank(Ranking(Query("x"))).hits == ()
-    ids = index.search_ranking("steel", 5).ids
-    some = Ranking(Query("? the of"), tuple(Hit(i, 1.0) for i in ids))
-    assert set(stage.rerank(some).ids) == set(ids)
-    table = Features(index.opened).of(some, 5)
-    assert table.shape == (len(ids), len(NAMES)) and np.isfinite(table).all()
+    assert not len(stage(index.parse("x"), Candidates.empty()))
+    known = index.searcher.search(Query("steel"), 5).names()
+    some, query = Candidates.of(known, {"terms": np.ones(len(known))}), index.parse("? the of")
+    assert set(stage(query, some).names()) == set(known)
+    table = feature_lines(Features(index.opened), query, some, 5)
+    assert table.shape == (len(known), len(NAMES)) and np.isfinite(table).all()
 
 
 def test_the_pool_is_seen_by_features(index: Index) -> None:
-    ranking = index.search_ranking("box with a cover of steel", 100)
-    table = dict(zip(NAMES, Features(index.opened).of(ranking, 3).T, strict=True))
-    chunks = index.snapshot.get(ranking.ids)
+    found, table = lines(index, QUESTION, 3)
+    chunks = index.snapshot.get(found.names())
     mine = [sum(c.span.doc_id == each.span.doc_id for each in chunks) for c in chunks[:3]]
-    assert table["document_votes"].tolist() == [count / len(chunks) for count in mine]
-    scores = [words_score(hit) for hit in ranking.hits]
-    assert table["score_share"].tolist() == pytest.approx([s / max(scores) for s in scores[:3]])
-    assert table["bm25"].tolist() == pytest.approx(scores[:3])
+    assert table["document_votes"] == [count / len(chunks) for count in mine]
+    parts = [found.parts[name] for name in ("terms", "pairs", "window", "aliases")]
+    scores = np.nan_to_num(parts).sum(axis=0).tolist()
+    assert table["score_share"] == pytest.approx([s / max(scores) for s in scores[:3]])
+    assert table["bm25"] == pytest.approx(scores[:3])
 
 
-def test_a_hybrid_keeps_the_scores_of_words(make_index: Callable[..., Index]) -> None:
-    hit = Hit("a", 0.7, {"terms": 0.2, "pairs": 0.1, "meaning": 0.4}, {"lexical": 6.0})
-    assert words_score(hit) == 6.0
+def test_a_hybrid_keeps_the_scores_of_words(index: Index) -> None:
+    known = index.searcher.search(Query("steel"), 1).names()
+    shares = Candidates.of(known, {"terms": np.array([0.2]), "meaning": np.array([0.4])})
+    table = replace(shares, raw={"lexical": np.array([6.0])}, features={"terms": np.array([5.0])})
+    found = feature_lines(Features(index.opened), index.parse("steel"), table, 1)[0]
+    assert found[NAMES.index("bm25")] == 6.0 and found[NAMES.index("bm25_terms")] == 5.0
 
 
 def test_numbers_and_headings(index: Index) -> None:
-    ranking = index.search_ranking("Boxes with an area of 5,060 or 7", 100)
-    table = dict(zip(NAMES, Features(index.opened).of(ranking, 20).T, strict=True))
-    chunks = index.snapshot.get(ranking.ids)
+    found, table = lines(index, "Boxes with an area of 5,060 or 7", 20)
+    chunks = index.snapshot.get(found.names())
     for chunk, numbers, heading in zip(
         chunks, table["number_coverage"], table["heading_coverage"], strict=True
     ):
@@ -149,5 +162,5 @@ def test_a_model_that_reads_vectors_needs_an_index_with_them(
     assert "learn.tokens" in (caught.value.hint or "")
     matches = Features(index.opened, late=lambda question, ids: np.full(len(ids), 0.5))
     stage = Learned.load(file, matches)
-    ranked = stage.rerank(index.pipeline.search(Query("wires"), 5))
-    assert [hit.raw["late_score"] for hit in ranked.hits] == [0.5]
+    ranked = stage(index.parse("wires"), index.searcher.search(Query("wires"), 5))
+    assert ranked.raw["late_score"].tolist() == [0.5]

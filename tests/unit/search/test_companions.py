@@ -8,9 +8,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.core.settings import IngestSettings, Settings
-from pincite.core.types import Hit, Query, Ranking
-from pincite.search.related import Companion, companions
 from pincite.search.neighbours import Neighbours
+from pincite.search.related import Companion, companions
 
 CODE = """# Wiring Code
 
@@ -56,8 +55,7 @@ def ids(index: Index, *locators: str) -> list[str]:
 
 def told(index: Index, *hits: str, limit: int = 10) -> list[tuple[str, str, str, str]]:
     found = ids(index, *hits)
-    scored = tuple(Hit(chunk_id, -float(rank)) for rank, chunk_id in enumerate(found))
-    got = companions(Ranking(Query("q"), scored), Neighbours(index.snapshot), limit)
+    got = companions(found, Neighbours(index.snapshot), limit)
     chunks = index.snapshot.get([i for each in got for i in (each.chunk_id, each.of)])
     pairs = zip(chunks[::2], chunks[1::2], got, strict=True)
     return [(a.locator, each.relation, b.locator, each.evidence) for a, b, each in pairs]
@@ -88,10 +86,9 @@ def test_a_hit_is_no_companion_and_no_companion_comes_twice(index: Index) -> Non
 def test_the_limit_and_the_filter_are_kept(index: Index) -> None:
     assert [place for place, *_ in told(index, "1.2(a)", limit=2)] == ["Table 1.4", "1.1(a)"]
     hit, definition = ids(index, "1.2(a)", "1.1(a)")
-    ranking = Ranking(Query("q"), (Hit(hit, 1.0),))
-    only = companions(ranking, Neighbours(index.snapshot), 9, lambda some: {definition} & {*some})
+    only = companions([hit], Neighbours(index.snapshot), 9, lambda some: {definition} & {*some})
     assert only == [Companion(definition, hit, "definition", "branch circuit")]
 
 
 def test_no_hits_have_no_companions(index: Index) -> None:
-    assert companions(Ranking(Query("q")), Neighbours(index.snapshot), 5) == []
+    assert companions([], Neighbours(index.snapshot), 5) == []

@@ -11,7 +11,7 @@ from pincite.api import Index
 from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
 from pincite.ingest.load import parse
-from pincite.retrieve import references as module
+from pincite.search import related as module
 from pincite.search.related import references
 
 SAMPLES = Path(__file__).parents[3] / "samples"

@@ -11,8 +11,9 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.core.settings import LateSettings, SearchSettings, Settings
-from pincite.core.types import Hit, Query, Ranking
+from pincite.core.types import Query
 from pincite.embed.windows import windows_of
+from pincite.search.candidates import Candidates, Tier
 from pincite.search.late import LateInteraction
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -34,7 +35,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 def late(index: Index) -> LateInteraction:
-    return next(each for each in index.pipeline.rerankers if isinstance(each, LateInteraction))
+    assert index.searcher.late is not None
+    return index.searcher.late
 
 
 def test_it_equals_comparing_word_by_word(index: Index) -> None:
@@ -53,27 +55,30 @@ def test_it_equals_comparing_word_by_word(index: Index) -> None:
     assert stage.matches(QUESTION, ids[::-1]) == pytest.approx(expected[::-1], abs=1e-5)
 
 
-def test_features_add_up_and_nothing_is_lost(index: Index) -> None:
-    before = index.pipeline.retriever.retrieve(Query(QUESTION), 50)
-    after = late(index).rerank(before)
-    assert set(after.ids) == set(before.ids) and after.ids != before.ids
-    for hit in after.hits:
+def test_parts_add_up_and_nothing_is_lost(index: Index) -> None:
+    before = index.searcher.find(Query(QUESTION), 50)
+    after = late(index)(index.parse(QUESTION), before)
+    assert set(after.names()) == set(before.names())
+    assert after.names(after.order()) != before.names()
+    for hit in after.hits():
         assert hit.score == pytest.approx(sum(hit.features.values()))
         assert -1 <= hit.raw["late"] <= 1
-    assert max(hit.score for hit in after.hits) <= before.hits[0].score + 1e-9
+    assert after.score.max() <= before.score.max() + 1e-9
 
 
 def test_what_a_query_names_stays_first(index: Index) -> None:
-    hits = index.pipeline.retriever.retrieve(Query(QUESTION), 10).hits
-    place = replace(hits[-1], score=9.0, features={"words": 8.0, "place": 1.0})
-    thing = replace(hits[-2], score=2.0, features={"words": 0.1, "entities": 1.9})
-    ranking = Ranking(Query(QUESTION), (*hits[:-2], place, thing))
-    assert late(index).rerank(ranking).ids[:2] == (place.chunk_id, thing.chunk_id)
+    found = index.searcher.find(Query(QUESTION), 10)
+    tier = np.zeros(len(found), dtype=np.int64)
+    tier[-2:] = [Tier.ENTITY, Tier.PLACE]
+    after = late(index)(index.parse(QUESTION), replace(found, tier=tier))
+    assert after.names(after.order())[:2] == found.names()[:-3:-1]
+    place = len(found) - 1
+    assert after.score[place] == found.score[place] and np.isnan(after.raw["late"][place])
 
 
 def test_chunks_without_tokens_keep_their_order(index: Index) -> None:
-    unknown = Ranking(Query(QUESTION), (Hit("a" * 16, 2.0), Hit("b" * 16, 1.0)))
-    assert late(index).rerank(unknown) == unknown
+    unknown = Candidates.of(["a" * 16, "b" * 16], {"terms": np.array([2.0, 1.0])})
+    assert late(index)(index.parse(QUESTION), unknown) is unknown
     assert np.isnan(late(index).matches(QUESTION, ["a" * 16])).all()
 
 
@@ -81,7 +86,7 @@ def test_without_a_weight_there_is_no_stage_and_nothing_is_kept(
     index: Index, tmp_path: Path
 ) -> None:
     off = Index(index.opened, Settings())
-    assert [stage.name for stage in off.pipeline.rerankers] == ["spread"]
+    assert off.searcher.rerankers == ["spread"]
     file = SAMPLES / "electrical-code-2021.md"
     list(ingest_files([(file, file.name)], tmp_path / "index"))
     list(embed_index(tmp_path / "index"))

@@ -16,7 +16,7 @@ from pincite.core.settings import load_settings
 from pincite.core.toml_table import Table
 from pincite.core.traversal import TraversalConfig, load_traversal, parse_traversal, query_pattern
 from pincite.index.graph_walk import TraversalIndex
-from pincite.search.traversal import Candidate, retrieve_candidates
+from pincite.search.traversal import WalkedPlace, walk
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 
@@ -38,10 +38,10 @@ def config(**values: object) -> TraversalConfig:
     return parse_traversal(Table(values, "test"), "v1")
 
 
-def found(walker: TraversalIndex, query: str, **values: object) -> dict[str, Candidate]:
-    walk = retrieve_candidates(query, walker, config(**values))
-    places = walker.places(each.chunk_id for each in walk.candidates)
-    return {places[each.chunk_id].locator: each for each in walk.candidates}
+def found(walker: TraversalIndex, query: str, **values: object) -> dict[str, WalkedPlace]:
+    walked = walk(query, walker, config(**values))
+    places = walker.places(each.chunk_id for each in walked.places)
+    return {places[each.chunk_id].locator: each for each in walked.places}
 
 
 def test_a_named_place_is_where_a_walk_starts(walker: TraversalIndex) -> None:
@@ -82,9 +82,9 @@ def test_the_intent_chooses_the_policy(walker: TraversalIndex) -> None:
         policy=[{"name": "narrow"}],
         intent=[{"name": "where", "patterns": ["(?i)^where"], "policy": "narrow"}],
     )
-    walk = retrieve_candidates("Where is 210.8?", walker, own)
-    assert (walk.intent, walk.policy, walk.version) == ("where", "narrow", "v1")
-    assert retrieve_candidates("210.8", walker, own).policy == "default"
+    walked = walk("Where is 210.8?", walker, own)
+    assert (walked.intent, walked.policy, walked.version) == ("where", "narrow", "v1")
+    assert walk("210.8", walker, own).policy == "default"
 
 
 def test_priority_terms_weigh_more(walker: TraversalIndex) -> None:
@@ -102,7 +102,7 @@ def test_content_kinds_are_weighed(walker: TraversalIndex) -> None:
 
 
 def test_what_nothing_names_finds_nothing(walker: TraversalIndex) -> None:
-    assert retrieve_candidates("zzz qqq", walker, load_traversal("auto")).candidates == ()
+    assert walk("zzz qqq", walker, load_traversal("auto")).places == ()
 
 
 def test_the_shipped_walks_are_versioned() -> None:

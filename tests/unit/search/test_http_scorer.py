@@ -15,9 +15,8 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import ConfigError, ModelError, PinciteError
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.search.scorers import HttpScorer
+from pincite.search.scorers import HttpScorer, open_scorer
 from pincite.search.windows import BadScores
-from pincite.search.scorers import open_scorer
 
 SECRET = "co-very-secret-0123456789"
 Answer = tuple[int, Any, dict[str, str]]
