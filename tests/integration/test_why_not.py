@@ -43,7 +43,7 @@ def test_a_hit_is_found_at_its_rank(index: Index) -> None:
     assert way.lost_at == ""
     assert way.stages[-1].rank == 1
     assert [view.stage for view in way.stages] == [
-        *("lexical", "dense", "hybrid", "entities", "place", "spread")
+        *("lexical", "dense", "hybrid", "place", "spread")
     ]
 
 

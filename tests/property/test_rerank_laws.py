@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from pincite.core.settings import RerankSettings
 from pincite.core.types import Chunk, Filters, Query, Span
+from pincite.search.candidates import Candidates, Tier
 from pincite.search.diversity import Diversify, Spread
+from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode, Threshold, combined
 from pincite.store.snapshot import Snapshot
 

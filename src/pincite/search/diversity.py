@@ -108,7 +108,8 @@ class Diversify:
             return table
         # No tier lifts what is late. It goes just below the others, tier by tier as it was.
         scores = table.score
-        shown = scores - np.ptp(scores) * np.where(is_late, table.tier.max() - table.tier, 0)
+        apart = np.ptp(scores) + 1e-6 * max(1.0, float(np.abs(scores).max()))
+        shown = scores - apart * np.where(is_late, table.tier.max() - table.tier, 0)
         others = scores[~is_late & (table.tier == Tier.REST)]
         worst = float(others.min()) if len(others) else float(scores.min())
         below = worst - 1e-6 * max(1.0, abs(worst))

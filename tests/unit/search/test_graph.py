@@ -1,10 +1,12 @@
-"""Lifts from neighbours: the arithmetic on small graphs, and the laws of a retriever."""
+"""Lifts from neighbours: the arithmetic on small graphs, and the laws of the stage."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,36 +14,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.core.settings import GraphSettings
-from pincite.core.types import Filters, Hit, Query, Ranking
-from pincite.search.graph import PRESETS, GraphBoost, pagerank
+from pincite.index.rows import Rows
+from pincite.search.candidates import Candidates
+from pincite.search.graph import PRESETS, NeighbourLift, pagerank
 from pincite.search.neighbours import Neighbour
-from pincite.search.node_vectors import GraphNearness
+from pincite.search.node_vectors import NodeNearness
+from pincite.search.query import ParsedQuery
+from pincite.store.array_files import Array
 
-QUERY = Query("anything")
 BFS = GraphSettings(mode="bfs", seed_k=12, depth=1, scale="absolute", cap=1e9, seed_power=0.0)
+QUERY = cast(ParsedQuery, SimpleNamespace(text="anything"))
 
 
-class Given:
-    """A first stage with given scores."""
+class Letters:
+    """Rows of an index whose chunks are letters."""
 
-    name = "given"
-
-    def __init__(self, scores: Mapping[str, float]) -> None:
-        hits = (Hit(i, score, {"given": score}) for i, score in scores.items())
-        self.all = Ranking(QUERY, tuple(hits))
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        return Ranking(query, tuple(hit for hit in self.all.hits if hit.score > 0)).top(k)
+    def find(self, ids: Sequence[str]) -> Array:
+        return np.array([ord(each) for each in ids], dtype=np.int64)
 
 
-class Scoring(Given):
-    """One that can tell the score of any chunk, and forbids some."""
+def given_table(
+    scores: Mapping[str, float], limit: int = 100, forbidden: str = "", *, can_score: bool = True
+) -> Candidates:
+    """Return a first stage's table of given scores, which can score any letter but some."""
 
-    forbidden: frozenset[str] = frozenset()
+    def table(names: Sequence[str]) -> Candidates:
+        own = np.array([scores.get(name, 0.0) for name in names])
+        return Candidates.of(names, {"given": own}, Letters().find(names))
 
-    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
-        known = {hit.chunk_id: hit for hit in self.all.hits}
-        return [known.get(i, Hit(i, 0.0)) for i in ids if i not in self.forbidden]
+    def score_rows(rows: Array) -> Candidates:
+        return table([chr(row) for row in rows.tolist() if chr(row) not in forbidden])
+
+    first = table(list(scores))
+    return replace(first, limit=limit, score_rows=score_rows if can_score else None)
+
+
+def boosted(graph: Edges, settings: GraphSettings, table: Candidates) -> Candidates:
+    return NeighbourLift(graph, settings, cast(Rows, Letters()))(QUERY, table)
 
 
 class Edges:
@@ -58,26 +67,26 @@ class Edges:
         return {i: self.found.get(i, []) for i in ids}
 
 
-def lifts(ranking: Ranking) -> dict[str, float]:
+def lifts(table: Candidates) -> dict[str, float]:
     return {
-        h.chunk_id: round(h.features["graph"], 6) for h in ranking.hits if "graph" in h.features
+        h.chunk_id: round(h.features["graph"], 6) for h in table.hits() if "graph" in h.features
     }
 
 
 def test_the_published_code_gives_its_published_sums() -> None:
     """Two seeds; d is beside both, c beside one; seeds lift each other; e is two steps away."""
-    inner = Scoring({"a": 0.9, "b": 0.8, "c": 0.5, "d": 0.4, "e": 0.3})
+    inner = given_table({"a": 0.9, "b": 0.8, "c": 0.5, "d": 0.4, "e": 0.3})
     chosen = replace(PRESETS["s1-code"], seed_k=2)
-    found = GraphBoost(inner, Edges("ab", "ac", "ad", "bd", "de"), chosen).retrieve(QUERY, 9)
+    found = boosted(Edges("ab", "ac", "ad", "bd", "de"), chosen, inner)
     assert lifts(found) == {"a": 0.05, "b": 0.05, "c": 0.05, "d": 0.1}
-    assert found.hits[0].score == pytest.approx(0.95)
+    assert found.hits()[0].score == pytest.approx(0.95)
 
 
 def test_the_recommended_parameters_decay_by_step() -> None:
     """From a: b, then c; d is three steps away. From c, the third seed: b and d, then a."""
-    inner = Scoring({"a": 0.9, "x": 0.8, "c": 0.7, "b": 0.2, "d": 0.1})
+    inner = given_table({"a": 0.9, "x": 0.8, "c": 0.7, "b": 0.2, "d": 0.1})
     graph = Edges("ab", "bc", "cd")
-    found = GraphBoost(inner, graph, PRESETS["s1-recommended"]).retrieve(QUERY, 9)
+    found = boosted(graph, PRESETS["s1-recommended"], inner)
     assert lifts(found) == {"a": 0.02, "b": 0.1, "c": 0.02, "d": 0.05}
 
 
@@ -89,27 +98,28 @@ def test_published_parameters_are_those_of_the_document() -> None:
 
 
 def test_weights_of_seed_relation_direction_and_crowd_multiply() -> None:
-    inner = Scoring({"a": 10.0, "b": 5.0})
+    inner = given_table({"a": 10.0, "b": 5.0})
     chosen = GraphSettings(
         mode="bfs", depth=1, boost=0.1, cap=1.0, term=0.5, backward=0.2, damping=0.5, seed_power=1.0
     )
     graph = Edges("bc", "da", relation="uses", degree=4)
-    found = GraphBoost(inner, graph, chosen).retrieve(QUERY, 9)
+    found = boosted(graph, chosen, inner)
     # boost * best score * seed * relation / root of the degree, and the backward factor for d
     assert lifts(found) == {"c": 0.1 * 10 * 0.5 * 0.5 / 2, "d": 0.1 * 10 * 1.0 * 0.5 * 0.2 / 2}
 
 
 def test_a_cap_bounds_what_many_seeds_give() -> None:
-    inner = Scoring({i: 1.0 for i in "abcdef"})
+    inner = given_table({i: 1.0 for i in "abcdef"})
     graph = Edges(*(f"{i}z" for i in "abcdef"))
-    found = GraphBoost(inner, graph, replace(BFS, cap=0.12)).retrieve(QUERY, 9)
+    found = boosted(graph, replace(BFS, cap=0.12), inner)
     assert lifts(found) == {"z": 0.12}
 
 
 def test_unknown_relations_have_the_weight_of_others() -> None:
     graph = Edges("ab", relation="grants")
     chosen = replace(BFS, other=0.2)
-    assert GraphBoost(Given({}), graph, chosen).lifts({"a": 1.0}) == {"b": pytest.approx(0.01)}
+    stage = NeighbourLift(graph, chosen, cast(Rows, Letters()))
+    assert stage.lifts({"a": 1.0}) == {"b": pytest.approx(0.01)}
 
 
 def test_pagerank_is_the_solution_of_its_equation() -> None:
@@ -135,7 +145,8 @@ def test_pagerank_of_a_star_by_hand() -> None:
 
 def test_ppr_lifts_what_walks_meet() -> None:
     chosen = replace(BFS, mode="ppr", boost=0.3, walk=0.5)
-    found = GraphBoost(Given({}), Edges("ac", "cb"), replace(chosen, depth=2)).lifts({"a": 1.0})
+    stage = NeighbourLift(Edges("ac", "cb"), replace(chosen, depth=2), cast(Rows, Letters()))
+    found = stage.lifts({"a": 1.0})
     # As in the star above, without the half of all walks that starts at a.
     assert found == {
         "a": pytest.approx(0.3 * (1 / 12) / (1 / 3)),
@@ -144,26 +155,16 @@ def test_ppr_lifts_what_walks_meet() -> None:
     }
 
 
-def test_chunks_without_score_come_in_only_if_nothing_else_can() -> None:
-    """With more to find, their place would depend on how many hits were asked for."""
-    graph = Edges("az")
-    few = GraphBoost(Given({"a": 1.0}), graph, BFS)
-    assert few.retrieve(QUERY, 9).ids == ("a", "z")
-    many = GraphBoost(Given({"a": 1.0, "b": 0.9}), graph, replace(BFS, pool=2))
-    assert many.retrieve(QUERY, 2).ids == ("a", "b")
-    none = GraphBoost(Given({"a": 1.0}), graph, replace(BFS, adds=False))
-    assert none.retrieve(QUERY, 9).ids == ("a",)
+def test_chunks_that_nobody_scores_do_not_come_in() -> None:
+    graph, table = Edges("az"), given_table({"a": 1.0}, can_score=False)
+    assert boosted(graph, BFS, table).names() == ["a"]
+    assert boosted(graph, BFS, given_table({"a": 1.0})).names() == ["a", "z"]
+    assert boosted(graph, replace(BFS, adds=False), given_table({"a": 1.0})).names() == ["a"]
 
 
 def test_filtered_chunks_do_not_come_in() -> None:
-    graph = Edges("ay", "az")
-    asked = Query("anything", filters=Filters(kinds=("table",)))
-    assert GraphBoost(Given({"a": 1.0}), graph, BFS).retrieve(asked, 9).ids == ("a",)
-    kept = GraphBoost(Given({"a": 1.0}), graph, BFS, keep=lambda _, ids: set(ids) & {"z"})
-    assert kept.retrieve(asked, 9).ids == ("a", "z")
-    inner = Scoring({"a": 1.0})
-    inner.forbidden = frozenset("y")
-    assert GraphBoost(inner, graph, BFS).retrieve(asked, 9).ids == ("a", "z")
+    table = given_table({"a": 1.0}, forbidden="y")
+    assert boosted(Edges("ay", "az"), BFS, table).names() == ["a", "z"]
 
 
 LETTERS = st.sampled_from(string.ascii_lowercase[:12])
@@ -193,18 +194,20 @@ SETTINGS = st.builds(
 def test_laws(
     scores: dict[str, float], pairs: list[str], chosen: GraphSettings, can_score: bool
 ) -> None:
-    inner = (Scoring if can_score else Given)(scores)
-    boosted = GraphBoost(inner, Edges(*pairs), chosen)
-    whole = boosted.retrieve(QUERY, 100)
-    for hit in whole.hits:
+    graph = Edges(*pairs)
+    whole = boosted(graph, chosen, given_table(scores, can_score=can_score))
+    hits = whole.hits()
+    for hit in hits:
         assert sum(hit.features.values()) == pytest.approx(hit.score)
         lift = hit.features.get("graph", 0.0)
         assert hit.score == pytest.approx(scores.get(hit.chunk_id, 0.0) + lift)
         scale = max(scores.values(), default=0.0) if chosen.scale == "best" else 1.0
         assert 0 <= lift <= chosen.cap * scale + 1e-9
-    assert set(scores) <= set(whole.ids)
-    for k in range(len(whole.hits) + 2):
-        assert boosted.retrieve(QUERY, k).hits == whole.hits[:k]
+    assert set(scores) <= set(whole.names())
+    for k in range(len(hits) + 2):
+        assert (
+            boosted(graph, chosen, given_table(scores, k, can_score=can_score)).hits() == hits[:k]
+        )
 
 
 @settings(deadline=None)
@@ -212,11 +215,10 @@ def test_laws(
 def test_without_weight_nothing_is_left(
     scores: dict[str, float], pairs: list[str], mode: str
 ) -> None:
-    inner, graph = Scoring(scores), Edges(*pairs)
-    plain = inner.retrieve(QUERY, 50)
-    for changes in ({"mode": "off"}, {"boost": 0.0}, {"reference": 0.0}, {"seed_k": 0}):
+    plain = given_table(scores).hits()
+    for changes in ({"boost": 0.0}, {"reference": 0.0}, {"seed_k": 0}):
         chosen = GraphSettings(**{"mode": mode, **changes})  # type: ignore[arg-type]
-        assert GraphBoost(inner, graph, chosen).retrieve(QUERY, 50) == plain
+        assert boosted(Edges(*pairs), chosen, given_table(scores)).hits() == plain
 
 
 @settings(deadline=None)
@@ -224,10 +226,10 @@ def test_without_weight_nothing_is_left(
 def test_nearness_only_lifts_and_keeps_all_hits(
     scores: dict[str, float], pairs: list[str], weight: float
 ) -> None:
-    before = Given(scores).retrieve(QUERY, 50)
-    after = GraphNearness(Edges(*pairs), weight=weight, pool=10).rerank(before)
-    assert sorted(after.ids) == sorted(before.ids)
-    for hit in after.hits:
+    before = given_table(scores)
+    after = NodeNearness(Edges(*pairs), weight=weight, pool=10)(QUERY, before)
+    assert sorted(after.names()) == sorted(before.names())
+    for hit in after.hits():
         assert hit.score >= scores[hit.chunk_id]
         assert sum(hit.features.values()) == pytest.approx(hit.score)
         assert 0 <= hit.raw.get("nodes", 0.0) <= 1 + 1e-9
@@ -235,8 +237,8 @@ def test_nearness_only_lifts_and_keeps_all_hits(
 
 
 def test_who_shares_neighbours_with_the_best_is_near() -> None:
-    before = Given({"a": 5.0, "b": 4.0, "c": 3.0}).retrieve(QUERY, 9)
+    before = given_table({"a": 5.0, "b": 4.0, "c": 3.0})
     graph = Edges("ax", "ay", "cx", "cy", "bz")
-    after = GraphNearness(graph, GraphSettings(seed_k=1), weight=1.0).rerank(before)
-    near = {hit.chunk_id: hit.raw["nodes"] for hit in after.hits}
+    after = NodeNearness(graph, GraphSettings(seed_k=1), weight=1.0)(QUERY, before)
+    near = {hit.chunk_id: hit.raw["nodes"] for hit in after.hits()}
     assert near["c"] > 0.9 > 0.5 > near["b"]
