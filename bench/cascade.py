@@ -21,9 +21,8 @@ from experiments import part97
 from experiments.indexes import opened
 from pincite.api import Index
 from pincite.core.settings import Settings
-from pincite.core.types import Query, Ranking
+from pincite.core.types import Query
 from pincite.evaluate.judgements.published import CitingQuestion
-from pincite.pipeline import Pipeline
 
 DEPTH = 50
 
@@ -47,18 +46,19 @@ def settings_of(pool: int, late: float) -> Settings:
     )
 
 
-def asked(index: Index, pipeline: Pipeline, question: CitingQuestion) -> Asked:
-    ranking = pipeline.retriever.retrieve(Query(question.text), DEPTH)
+def asked(index: Index, question: CitingQuestion) -> Asked:
+    searcher, query = index.searcher, index.parse(question.text)
+    table = searcher.find(Query(question.text), DEPTH)
     started = time.process_time()
-    for stage in pipeline.rerankers:
-        ranking = stage.rerank(ranking)
+    for _, stage in searcher.stages[searcher.first :]:
+        table = stage(query, table)
     taken = 1000 * (time.process_time() - started)
-    return Asked(taken, reciprocal_rank(index, ranking, question))
+    return Asked(taken, reciprocal_rank(index, table.names(table.order()), question))
 
 
-def reciprocal_rank(index: Index, ranking: Ranking, question: CitingQuestion) -> float:
+def reciprocal_rank(index: Index, ids: Sequence[str], question: CitingQuestion) -> float:
     places = [c.span for c in index.snapshot.found_by(question.clauses) if c.kind == "clause"]
-    for rank, chunk in enumerate(index.snapshot.get(ranking.ids), 1):
+    for rank, chunk in enumerate(index.snapshot.get(ids), 1):
         if any(place.overlap(chunk.span) == len(chunk.span) for place in places):
             return 1 / rank
     return 0.0
@@ -88,7 +88,7 @@ def main() -> None:
         found: list[list[Asked]] = []
         for index in indexes:
             index.warm()
-            found.append([asked(index, index.pipeline, question) for question in chosen])
+            found.append([asked(index, question) for question in chosen])
     print(f"{len(chosen)} questions{'':14}  ms mean      p50      p95      MRR")
     all_of_them, cascade = (printed(name, each) for name, each in zip(ways, found, strict=True))
     change = np.array([b.reciprocal_rank - a.reciprocal_rank for a, b in zip(*found, strict=True)])

@@ -17,7 +17,7 @@ from pincite.core.types import Query
 from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Model
 from pincite.learn.trees import joined, trees_from
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned, feature_lines
 
 K = 20
 TREES, LEAVES = 200, 7
@@ -29,18 +29,18 @@ def main(folder: str, questions: str) -> None:
     with Index.open(folder, settings) as index:
         features = Features(index.opened)
         stage = Learned(made_up_model(), features)
-        rankings = [index.pipeline.search(Query(text), 100) for text in asked]
-        stage.rerank(rankings[0])  # what is opened on first use
+        found = [(index.parse(text), index.searcher.search(Query(text), 100)) for text in asked]
+        stage(*found[0])  # what is opened on first use
         seconds, lines = [], 0
-        for ranking in rankings:
+        for query, table in found:
             start = time.thread_time()
-            lines += len(features.of(ranking, K))
+            lines += len(feature_lines(features, query, table, K))
             seconds.append(time.thread_time() - start)
         print(f"features: {lines / sum(seconds):.0f} candidates a second, {_ms(seconds)}")
         seconds = []
-        for ranking in rankings:
+        for query, table in found:
             start = time.thread_time()
-            stage.rerank(ranking)
+            stage(query, table)
             seconds.append(time.thread_time() - start)
         print(f"whole stage, {K} candidates, {TREES} trees: {_ms(seconds)}")
 

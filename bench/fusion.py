@@ -22,7 +22,7 @@ from experiments.collection import Collection, Question
 from pincite.core.settings import IngestSettings, load_settings
 from pincite.core.types import Chunk
 from pincite.model.locators import locator_key
-from pincite.retrieve.spread import section_of
+from pincite.search.diversity import section_of
 
 MEASURE = "mrr"
 

@@ -16,23 +16,19 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from sys import intern
 from typing import Any
 
 import numpy as np
 
 from experiments.part97 import DOCUMENT, read_questions
 from pincite.api import Index
-from pincite.core.settings import GraphSettings, Settings
-from pincite.core.stages import Reranker, Retriever
-from pincite.core.types import Hit, Query, Ranking, Span
+from pincite.core.settings import GraphSettings, SearchSettings, Settings
+from pincite.core.types import Query, Span
 from pincite.evaluate.figures import bootstrap_interval
-from pincite.retrieve.entities import EntityFirst
-from pincite.retrieve.graph import PRESETS, GraphBoost
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.nearness import GraphNearness
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.place import PlaceFirst
+from pincite.search.graph import PRESETS
+from pincite.search.neighbours import Neighbours
+from pincite.search.node_vectors import NodeNearness
+from pincite.search.pipeline import Searcher, build
 from pincite.update import ingest_files
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -73,28 +69,10 @@ VARIANTS: dict[str, GraphSettings | str] = {
 Asked = tuple[str, str, list[Span]]  # group, question, where the answer stands
 
 
-class Scoring:
-    """Lexical search that can tell any chunk's score; what it found is kept for all variants."""
-
-    name = "lexical"
-
-    def __init__(self, index: Index) -> None:
-        self.inner = Lexical(index.opened, index.settings.lexical)
-        self._found: dict[str, tuple[Ranking, dict[str, float]]] = {}
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        return self._ranked(query)[0].top(k)
-
-    def score(self, query: Query, ids: Sequence[str]) -> list[Hit]:
-        scores = self._ranked(query)[1]
-        return [Hit(chunk_id, scores.get(chunk_id, 0.0)) for chunk_id in ids]
-
-    def _ranked(self, query: Query) -> tuple[Ranking, dict[str, float]]:
-        if query.text not in self._found:
-            ranking = self.inner.retrieve(query, 10**6)
-            scores = {intern(hit.chunk_id): hit.score for hit in ranking.hits}
-            self._found[query.text] = (ranking.top(100), scores)
-        return self._found[query.text]
+def words(index: Index, *, names: bool, graph: GraphSettings) -> Settings:
+    """Return settings of a search by words, which is not spread."""
+    search = SearchSettings(pipeline="lexical", names=names, spread=0.0)
+    return replace(index.settings, search=search, graph=graph)
 
 
 def part97(data: Path, folder: Path) -> tuple[Index, list[Asked]]:
@@ -131,19 +109,6 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z]+", "", name.lower())
 
 
-class Reranked:
-    """A retriever with a re-ranker behind it."""
-
-    name = "reranked"
-
-    def __init__(self, inner: Retriever, stage: Reranker) -> None:
-        self.inner = inner
-        self.stage = stage
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        return self.stage.rerank(self.inner.retrieve(query, 100)).top(k)
-
-
 class Bench:
     """An index with its questions, and what all variants share."""
 
@@ -151,26 +116,26 @@ class Bench:
         self.index = index
         self.asked = asked
         self.groups = [group for group, _, _ in asked]
-        self.neighbours = Neighbours(index.snapshot)
-        self.lexical = Scoring(index)
         documents = index.documents()
         self.spans = {c.id: c.span for d in documents for c in index.snapshot.chunks(d)}
 
-    def retriever(self, variant: GraphSettings | str) -> Retriever:
-        """Return lexical search with what a variant puts around it."""
-        if isinstance(variant, GraphSettings):
-            return GraphBoost(self.lexical, self.neighbours, variant)
-        if variant == "entities":
-            return EntityFirst(self.lexical, self.neighbours, self.index.opened.analyzer)
-        return Reranked(self.lexical, GraphNearness(self.neighbours, BFS, weight=float(variant)))
+    def searcher(self, variant: GraphSettings | str) -> Searcher:
+        """Return search by words, named places first, with what a variant adds."""
+        graph = variant if isinstance(variant, GraphSettings) else GraphSettings()
+        found = build(
+            words(self.index, names=variant == "entities", graph=graph), self.index.opened
+        )
+        if isinstance(variant, GraphSettings) or variant == "entities":
+            return found
+        near = NodeNearness(found.reader.neighbours, BFS, weight=float(variant))
+        return replace(found, stages=[*found.stages, ("nodes", near)])
 
     def reciprocal_ranks(self, variant: GraphSettings | str) -> Array:
         """Return the reciprocal rank of the first answer of each question."""
-        inner = self.retriever(variant)
-        retriever = PlaceFirst(inner, self.index.snapshot, self.index.opened.analyzer)
+        searcher = self.searcher(variant)
         values = []
         for _, text, gold in self.asked:
-            spans = [self.spans[i] for i in retriever.retrieve(Query(text), DEPTH).ids]
+            spans = [self.spans[i] for i in searcher.search(Query(text), DEPTH).names()]
             found = (
                 1 / rank
                 for rank, span in enumerate(spans, 1)
@@ -182,8 +147,8 @@ class Bench:
 
 def times(index: Index, asked: Sequence[Asked]) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds of processor time for the neighbours of the best 12 chunks."""
-    lexical = Lexical(index.opened)
-    seeds = [list(lexical.retrieve(Query(text), SEED_COUNTS).ids) for _, text, _ in asked[:200]]
+    plain = build(words(index, names=False, graph=GraphSettings()), index.opened)
+    seeds = [plain.find(Query(text), SEED_COUNTS).names() for _, text, _ in asked[:200]]
     remembered = Neighbours(index.snapshot)
     rounds = {"first": [], "again": [], "anew": []}  # type: dict[str, list[list[float]]]
     for _ in range(3):

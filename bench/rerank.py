@@ -22,9 +22,7 @@ from pathlib import Path
 from experiments.part97 import read_questions
 from pincite.api import Index
 from pincite.core.settings import Settings
-from pincite.core.types import Query
-from pincite.rerank.cross_encoder import open_cross_encoder
-from pincite.rerank.late import LateInteraction
+from pincite.search.cross_encoder import open_cross_encoder
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -41,13 +39,15 @@ def late_interaction(folder: Path) -> None:
         list(ingest_files([(folder / "part97.md", "part97.md")], home, settings))
         deque(embed_index(home, settings), maxlen=0)
         with Index.open(home, settings) as index:
-            stage = next(s for s in index.pipeline.rerankers if isinstance(s, LateInteraction))
+            stage = index.searcher.late
+            assert stage is not None
             costs = []
             for question in read_questions(folder / "questions_dev.jsonl")[:QUESTIONS]:
-                ranking = index.pipeline.retriever.retrieve(Query(question.text), 100)
+                query = index.parse(question.text)
+                table = index.searcher.find(query.query, 100)
                 stage.encoder.query_tokens(question.text)
                 start = time.thread_time()
-                stage.rerank(ranking)
+                stage(query, table)
                 costs.append(1000 * (time.thread_time() - start))
             text = sum(len(index.snapshot.document(d).text.encode()) for d in index.documents())
             parts = [v.tokens for v in index.snapshot.vectors if v.tokens is not None]

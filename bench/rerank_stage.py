@@ -15,8 +15,10 @@ from pathlib import Path
 
 from pincite.api import Index
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.core.types import Query, Ranking
-from pincite.rerank.pairs import CrossEncode
+from pincite.core.types import Query
+from pincite.search.candidates import Candidates
+from pincite.search.query import ParsedQuery
+from pincite.search.rerank import CrossEncode
 from pincite.update import find_files, ingest_files
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -36,12 +38,14 @@ def questions() -> list[str]:
     return [json.loads(line)["question"] for line in lines]
 
 
-def timed(stage: CrossEncode, rankings: Sequence[Ranking]) -> tuple[float, float]:
+def timed(
+    stage: CrossEncode, found: Sequence[tuple[ParsedQuery, Candidates]]
+) -> tuple[float, float]:
     """Return the median and the 95th percentile of the stage's milliseconds."""
     taken = []
-    for ranking in rankings:
+    for query, table in found:
         started = time.process_time()
-        stage.rerank(ranking)
+        stage(query, table)
         taken.append(1000 * (time.process_time() - started))
     taken.sort()
     return taken[len(taken) // 2], taken[int(0.95 * len(taken))]
@@ -54,13 +58,15 @@ def main() -> None:
             pass
         settings = replace(Settings(), search=SearchSettings(pipeline="lexical"))
         with Index.open(folder, settings) as index:
-            found = [index.pipeline.retriever.retrieve(Query(text), 100) for text in questions()]
-            print(f"{len(found)} questions; ms p50 / p95")
+            tables = {text: index.searcher.find(Query(text), 100) for text in questions()}
+            print(f"{len(tables)} questions; ms p50 / p95")
             for pool in (20, 50):
                 chosen = RerankSettings(enabled=True, pool=pool)
                 for name, seconds in (("in a thread", 60.0), ("without a deadline", 0.0)):
                     until = time.monotonic() + seconds if seconds else None
-                    asked = [replace(r, query=replace(r.query, deadline=until)) for r in found]
+                    asked = [
+                        (index.parse(text, deadline=until), table) for text, table in tables.items()
+                    ]
                     stage = CrossEncode(index.snapshot, Free(), chosen)
                     first, again = timed(stage, asked), timed(stage, asked)
                     print(

@@ -15,7 +15,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -29,14 +29,11 @@ from experiments.ohr_bench import (
     summarise,
 )
 from pincite.api import Index
-from pincite.core.settings import RoutingSettings, Settings
-from pincite.core.stages import Retriever
-from pincite.core.types import Query, Ranking
+from pincite.core.settings import RoutingSettings, SearchSettings, Settings
+from pincite.core.types import Query
 from pincite.evaluate.lcs import Words
-from pincite.index.groups import Groups, group_name
-from pincite.pipeline import Pipeline
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.routing import Routed, Router
+from pincite.index.groups import group_name
+from pincite.search.pipeline import Searcher, build
 from pincite.update import ingest_files
 
 DEPTH = 20
@@ -69,29 +66,31 @@ def srd_questions(folder: Path) -> list[Asked]:
     return [Asked(text, files.get(stem, f"missing:{stem}")) for text, stem in stems]
 
 
-def variants(index: Index, by: str, tops: Sequence[int]) -> Iterator[tuple[str, Retriever]]:
-    """Yield names and retrievers: none, routed with and without a way back."""
-    lexical = Lexical(index.opened, index.settings.lexical)
-    yield "no routing", lexical
-    router = Router(lexical, Groups(index.snapshot, by))  # type: ignore[arg-type]
+def routed(index: Index, routing: RoutingSettings) -> Searcher:
+    """Return a search by words alone with a router before it."""
+    search = SearchSettings(pipeline="lexical", locators=False, names=False)
+    return build(replace(index.settings, search=search, routing=routing), index.opened)
+
+
+def variants(index: Index, by: str, tops: Sequence[int]) -> Iterator[tuple[str, Searcher]]:
+    """Yield names and searches: none, routed with and without a way back."""
+    yield "no routing", routed(index, RoutingSettings())
     for top_n in tops:
         for least in (0.0, 0.3, 0.6):
             chosen = RoutingSettings(by=by, top_n=top_n, min_confidence=least)  # type: ignore[arg-type]
-            yield f"top {top_n}, confidence {least}", Routed(lexical, router, chosen)
+            yield f"top {top_n}, confidence {least}", routed(index, chosen)
 
 
-def searched_groups(retriever: Retriever, query: Query) -> Sequence[str] | None:
+def searched_groups(searcher: Searcher, text: str) -> Sequence[str] | None:
     """Return the groups that a question is asked in; None for all."""
-    if not isinstance(retriever, Routed):
+    if searcher.router is None:
         return None
-    route = retriever.router.route(query)
-    is_sure = route.confidence >= retriever.settings.min_confidence
-    return route.top(retriever.settings.top_n) if is_sure and route.names else None
+    return searcher.router.route(searcher.reader.read(Query(text))).chosen or None
 
 
-def with_retriever(index: Index, retriever: Retriever) -> Index:
+def with_searcher(index: Index, searcher: Searcher) -> Index:
     changed = Index(index.opened, index.settings)
-    changed.pipeline = Pipeline(retriever)
+    changed.searcher = searcher
     return changed
 
 
@@ -105,25 +104,25 @@ def ohr(data: Path) -> None:
             questions = [each for each in questions if not known.isdisjoint(each.doc_ids)]
             domain = {question.text: question.domain for question in questions}
             words = Words()
-            for name, retriever in [
+            for name, searcher in [
                 *variants(index, "folder", (1, 2, 3)),
-                ("oracle domain", oracle(index, lambda query: f"folder:{domain[query.text]}")),
+                ("oracle domain", oracle(index, lambda text: f"folder:{domain[text]}")),
             ]:
-                asked = with_retriever(index, retriever)
+                asked = with_searcher(index, searcher)
                 answered = [scored(asked, each, words) for each in questions]
                 reached = []
                 for each in questions:
-                    groups = searched_groups(retriever, Query(each.text))
+                    groups = searched_groups(searcher, each.text)
                     reached.append(groups is None or f"folder:{each.domain}" in groups)
                 print_ohr(name, answered, reached)
 
 
-def oracle(index: Index, gold: Callable[[Query], str]) -> Routed:
-    """Return a retriever that is told the group: for comparison, never for use."""
-    lexical = Lexical(index.opened, index.settings.lexical)
-    router = Router(lexical, Groups(index.snapshot, "folder"))
-    settings = RoutingSettings(by="folder", min_confidence=1.0)
-    return Routed(lexical, router, settings, oracle_groups=lambda query: [gold(query)])
+def oracle(index: Index, gold: Callable[[str], str]) -> Searcher:
+    """Return a search that is told the group: for comparison, never for use."""
+    searcher = routed(index, RoutingSettings(by="folder", min_confidence=1.0))
+    assert searcher.router is not None
+    searcher.router.oracle_groups = lambda text: [gold(text)]
+    return searcher
 
 
 def print_ohr(name: str, answered: list[Scored], reached: list[bool]) -> None:
@@ -151,20 +150,17 @@ def srd(data: Path) -> None:
             asked = [each for each in questions if each.document in known]
             for by in ("folder", "chapter", "document"):
                 tops = (1, 3, 8, 12) if by != "folder" else (1, 3)
-                for name, retriever in variants(index, by, tops):
-                    print_srd(index, by, name, retriever, asked)
+                for name, searcher in variants(index, by, tops):
+                    print_srd(index, by, name, searcher, asked)
 
 
-def print_srd(
-    index: Index, by: str, name: str, retriever: Retriever, questions: list[Asked]
-) -> None:
+def print_srd(index: Index, by: str, name: str, searcher: Searcher, questions: list[Asked]) -> None:
     ranks, reached = [], []
     for each in questions:
-        query = Query(each.text)
-        ranking: Ranking = retriever.retrieve(query, DEPTH)
-        found = [chunk.span.doc_id for chunk in index.snapshot.get(ranking.ids)]
+        ids = searcher.find(Query(each.text), DEPTH).names()
+        found = [chunk.span.doc_id for chunk in index.snapshot.get(ids)]
         ranks.append(found.index(each.document) + 1 if each.document in found else None)
-        groups = searched_groups(retriever, query)
+        groups = searched_groups(searcher, each.text)
         gold = group_name(by, each.document)  # type: ignore[arg-type]
         reached.append(groups is None or any(group.startswith(gold) for group in groups))
     report = {

@@ -38,11 +38,14 @@ from pincite.core.settings import HybridSettings, LexicalSettings, Settings, Sto
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
+from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
-from pincite.retrieve.dense import Dense
-from pincite.retrieve.hybrid import Hybrid
-from pincite.retrieve.lexical import Lexical
-from pincite.retrieve.rows import Rows
+from pincite.search.gather import Gather
+from pincite.search.meaning import Meaning
+from pincite.search.neighbours import Neighbours
+from pincite.search.pipeline import Searcher
+from pincite.search.query import QueryReader
+from pincite.search.words import Words
 from pincite.store.location import Location, open_writer, shape_of
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -116,14 +119,22 @@ def told(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, Hybrid]:
+def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, list[Searcher]]:
+    """Return searches by words, by meaning and by both."""
     index = OpenIndex.open(location, settings.store)
     rows = Rows(index)
-    words = Lexical(index, LexicalSettings(), rows, typos=True)
-    near = Dense(VectorIndex(index.snapshot, MODEL), MadeEncoder(), rows)
+    words = Words(index, LexicalSettings(), rows)
+    near = Meaning(VectorIndex(index.snapshot, MODEL), MadeEncoder(), rows)
     weight = HybridSettings().dense_weight
-    parts = [(words, 1 - weight), (near, weight)]
-    return index, Hybrid(parts, rows, method="theoretical", depth=DEPTH)
+    gathers = [
+        Gather(rows, [words]),
+        Gather(rows, [near]),
+        Gather(rows, [words, near], [1 - weight, weight], depth=DEPTH),
+    ]
+    reader = QueryReader(
+        index, Neighbours(index.snapshot), has_typos=True, has_places=False, has_entities=False
+    )
+    return index, [Searcher(reader, [(each.name, each)]) for each in gathers]
 
 
 def questions(count: int) -> list[str]:
@@ -185,17 +196,16 @@ def measure(location: str, queries: int, server: int, *, exact: bool) -> None:
     settings = Settings(store=StoreSettings(exact=exact, timeout_seconds=PATIENCE))
     asked = questions(queries)
     start = time.perf_counter()
-    index, hybrid = searcher(location if "://" in location else Path(location), settings)
-    parts = {part.name: part for part in (hybrid, hybrid.parts[0][0], hybrid.parts[1][0])}
-    hybrid.retrieve(Query(asked[0]), 10)
+    index, searches = searcher(location if "://" in location else Path(location), settings)
+    parts = {each.stages[0][0]: each for each in reversed(searches)}
+    hybrid = parts["hybrid"]
+    hybrid.find(Query(asked[0]), 10)
     opened = time.perf_counter() - start
     times = {
-        name: [
-            timed(lambda text, p=part: p.retrieve(Query(text), 10), asked, server) for _ in range(2)
-        ]
+        name: [timed(lambda text, p=part: p.find(Query(text), 10), asked, server) for _ in range(2)]
         for name, part in parts.items()
     }
-    best = [hybrid.retrieve(Query(text), 10).ids for text in asked]
+    best = [hybrid.find(Query(text), 10).names() for text in asked]
     used = memory_of(os.getpid()) - empty
     index.snapshot.close()
     print(json.dumps({"opened": opened, "times": times, "best": best, "memory": used}))

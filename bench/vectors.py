@@ -24,9 +24,9 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
 import numpy as np
 
 from pincite.index.builder import MERGED_CHUNKS
+from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
-from pincite.retrieve.dense import Dense, DenseRun
-from pincite.retrieve.rows import Rows
+from pincite.search.meaning import MAX_RESCORED, MeaningScores
 from pincite.store.files import write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors
@@ -85,13 +85,13 @@ class MadeUpIndex:
             nearest_rows=lambda *_: None,
         )
         rows = Rows(index)  # type: ignore[arg-type]
-        self.dense = Dense(VectorIndex(snapshot, "none"), None, rows)  # type: ignore[arg-type]
+        self.rows = rows
+        self.index = VectorIndex(snapshot, "none")  # type: ignore[arg-type]
 
     def search(self, query: np.ndarray[Any, Any], *, approximate: bool) -> np.ndarray[Any, Any]:
-        run = DenseRun(self.dense, query, [None] * len(self.vectors))
-        if not approximate:
-            run.looked_at = lambda pool: {}  # type: ignore[method-assign]
-        return run.best(K)
+        run = MeaningScores(self.index, self.rows, query, [None] * len(self.vectors))
+        # Who asks for thousands gets them from all rows, without the nearest lists.
+        return run.best(K) if approximate else run.best(K, pool=MAX_RESCORED + 1)
 
     def truth(self, queries: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return the best rows of each query, everything compared in full precision."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from peers import task_part97
 from pincite.api import Index
 from pincite.core.settings import load_settings
-from pincite.rerank.cross_encoder import CrossEncoder, open_cross_encoder
+from pincite.search.cross_encoder import CrossEncoder, open_cross_encoder
 
 FIXED = (
     "search.pipeline=hybrid",

@@ -45,7 +45,7 @@ def finetune(
 
         from pincite.api import Index
         from pincite.evaluate.judgements.files import load
-        from pincite.rerank.cross_encoder import open_cross_encoder
+        from pincite.search.cross_encoder import open_cross_encoder
         from training.export import save, with_calibration
         from training.from_judgements import groups_of
         from training.loop import Plan, Training, calibrated
@@ -59,7 +59,7 @@ def finetune(
                 hint="judge at least twenty questions that the index can answer",
             )
         text = files("pincite.embed").joinpath("minilm", "tokenizer.json").read_text("utf-8")
-        base = files("pincite.rerank").joinpath("minilm", "model.onnx").read_bytes()
+        base = files("pincite.search").joinpath("minilm", "model.onnx").read_bytes()
         plan = replace(Plan(), steps=steps, warm_up=max(1, steps // 10))
         training = Training(weights_of(base), groups, Tokenizer.from_str(text), plan)
         training.resume(folder)

@@ -19,12 +19,12 @@ from safetensors.numpy import load as load_safetensors
 from tokenizers import Tokenizer
 
 from export_minilm import source_files, trimmed_tokenizer
-from pincite.rerank.cross_encoder import open_cross_encoder
+from pincite.search.cross_encoder import open_cross_encoder
 from training.export import save, with_calibration
 from training.groups import read_groups
 from training.loop import Plan, Training, calibrated
 
-TARGET = Path(__file__).parents[1] / "src" / "pincite" / "rerank" / "minilm"
+TARGET = Path(__file__).parents[1] / "src" / "pincite" / "search" / "minilm"
 
 
 def main() -> None:

@@ -88,7 +88,7 @@ def write_for_flashrank(home: Path) -> None:
     """Write the model that ships where FlashRank looks for a model of its own; needs `train`."""
     folder = home / NAME
     folder.mkdir(parents=True, exist_ok=True)
-    shipped = Path(str(files("pincite.rerank").joinpath("minilm", "model.onnx")))
+    shipped = Path(str(files("pincite.search").joinpath("minilm", "model.onnx")))
     save_quantised(build(weights_of(shipped)), folder / FILE)
     words = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
     shutil.copyfile(words, folder / "tokenizer.json")

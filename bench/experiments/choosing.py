@@ -7,7 +7,7 @@ is kept unless another setting is better by more than a standard error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,8 @@ from experiments.indexes import opened
 from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.core.settings import HybridSettings, Settings
-from pincite.core.stages import Retriever
 from pincite.evaluate.figures import Array, Figures
 from pincite.evaluate.statistics import standard_error
-from pincite.retrieve.dense import Dense
 
 FOLDS = 5
 SEED = 7
@@ -183,13 +181,6 @@ def parts(
 
 def _share_encoder(indexes: Sequence[Index]) -> None:
     """Let all pipelines share what they know of a question: its vector is the same for all."""
-    found = [dense for index in indexes for dense in _dense_in(index.pipeline.retriever)]
-    for dense in found[1:]:
-        dense.encode = found[0].encode
-
-
-def _dense_in(retriever: Retriever) -> Iterator[Dense]:
-    if isinstance(retriever, Dense):
-        yield retriever
-    for inner in getattr(retriever, "inner_retrievers", ()):
-        yield from _dense_in(inner)
+    found = [index.searcher.meaning for index in indexes if index.searcher.meaning]
+    for meaning in found[1:]:
+        meaning.encode = found[0].encode

@@ -27,7 +27,7 @@ from experiments.ohr_bench import (
 from experiments.set_bm25 import SetBm25
 from pincite.api import Index
 from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Query
+from pincite.core.types import Chunk
 from pincite.evaluate.lcs import Words, lcs_score
 from pincite.index.postings import Array
 from pincite.learn.examples import SEED, Examples, folds_by_group, out_of_fold
@@ -35,7 +35,8 @@ from pincite.learn.features import NAMES
 from pincite.learn.matches import match_words
 from pincite.learn.train import scorer_of
 from pincite.learn.word_features import OF_WORDS, bm25_rank, rank_confidence_ratio
-from pincite.pipeline import features_of
+from pincite.search.learned import feature_lines
+from pincite.search.pipeline import features_of
 
 K = 10  # candidates that a model sees, in training and in use
 POOL = 100  # candidates that features look at
@@ -152,9 +153,10 @@ def _by_features(index: Index, questions: Sequence[Question]) -> Iterator[Asked]
     """Yield the candidates of the pipeline with all features; graded by page."""
     features = features_of(index.settings, index.opened)
     for question in questions:
-        ranking = index.pipeline.search(Query(question.text), POOL)
-        chunks = index.snapshot.get(ranking.ids[:20])
-        table = features.of(ranking, K)
+        query = index.parse(question.text)
+        found = index.searcher.search(query.query, POOL)
+        chunks = index.snapshot.get(found.names()[:20])
+        table = feature_lines(features, query, found, K)
         grades = np.array([float(is_gold(chunk, question)) for chunk in chunks[: len(table)]])
         yield Asked(question, chunks, table, grades)
 

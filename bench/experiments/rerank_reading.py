@@ -13,13 +13,13 @@ from pincite.api import Index
 from pincite.core.errors import ModelError
 from pincite.core.settings import RerankSettings, Settings
 from pincite.core.stages import PairScorer
-from pincite.core.types import Chunk, Query, Ranking
+from pincite.core.types import Chunk, Query
 from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.evaluate.judgements.questions import Place, Question
-from pincite.rerank.combine import combined
-from pincite.rerank.reading import windows_of
-from pincite.rerank.scorers import open_scorer
-from pincite.retrieve.dense import Dense
+from pincite.search.candidates import Candidates
+from pincite.search.rerank import combined
+from pincite.search.scorers import open_scorer
+from pincite.search.windows import windows_of
 
 QUESTIONS = 100  # as many as were published; evenly spaced
 POOL = 24  # candidates that the published pipeline reads
@@ -56,9 +56,9 @@ class Read:
     group: str
     gold: Gold
     meets: Mapping[str, Mapping[int, float]]  # what each hit brings
-    orders: Mapping[str, Ranking]  # by pipeline
+    orders: Mapping[str, Sequence[str]]  # ids by pipeline
     chances: Sequence[float]  # of the candidates found by meaning, in their order
-    found: Ranking  # these candidates
+    found: Candidates  # these candidates, in order
     encoding: Spent
     search: Spent
     reading: Sequence[Spent]  # until so many candidates were read
@@ -92,15 +92,15 @@ def _read(
     dense: Index, hybrid: Index, scorer: PairScorer, gold: Gold, settings: RerankSettings
 ) -> Read:
     text = gold.question.text
-    stage = dense.pipeline.retriever
-    assert isinstance(stage, Dense)
+    meaning = dense.searcher.meaning
+    assert meaning is not None
     watch = Watch()
-    stage.encode(text)
+    meaning.encode(text)
     encoding = watch.spent()
     watch = Watch()
-    found = stage.retrieve(Query(text), DEEPEST)  # the question's vector is remembered
+    found = dense.searcher.find(Query(text), DEEPEST)  # the question's vector is remembered
     search = watch.spent()
-    chunks = dense.snapshot.get(found.ids)
+    chunks = dense.snapshot.get(found.names())
     reader = _Reader(scorer, text, settings.window_tokens)
     reading: list[Spent] = []
     watch = Watch()
@@ -108,31 +108,37 @@ def _read(
         reader.chance(chunk)
         reading.append(watch.spent())
     pairs = reader.pairs_of(chunks[:POOL])
-    ours = hybrid.search_ranking(text, DEEPEST)
-    best = hybrid.snapshot.get(ours.ids[: settings.pool])
+    ours = hybrid.searcher.search(Query(text), DEEPEST)
+    best = hybrid.snapshot.get(ours.names()[: settings.pool])
     chances = {chunk.id: reader.chance(chunk) for chunk in (*chunks, *best)}
     first = {chunk.id: chances[chunk.id] for chunk in chunks[:POOL]}
     mixed = {chunk.id: chances[chunk.id] for chunk in best}
     weighted = replace(settings, enabled=True)
     orders = {
-        "meaning": found,
-        "meaning + re-ranking": combined(found, first, REPLACE),
-        "ours": ours,
-        "ours + re-ranking": combined(ours, mixed, weighted),
+        "meaning": found.names(),
+        "meaning + re-ranking": reread(found, first, REPLACE),
+        "ours": ours.names(),
+        "ours + re-ranking": reread(ours, mixed, weighted),
     }
-    hits = {chunk.id: chunk for chunk in (*chunks, *hybrid.snapshot.get(ours.ids))}
+    hits = {chunk.id: chunk for chunk in (*chunks, *hybrid.snapshot.get(ours.names()))}
     return Read(
         text,
         gold,
         {chunk_id: gold.met_by(chunk) for chunk_id, chunk in hits.items()},
         orders,
-        [chances[chunk_id] for chunk_id in found.ids],
+        [chances[chunk_id] for chunk_id in found.names()],
         found,
         encoding,
         search,
         reading,
         pairs,
     )
+
+
+def reread(table: Candidates, chances: Mapping[str, float], settings: RerankSettings) -> list[str]:
+    """Return the ids of candidates in the order that reading gives."""
+    mixed = combined(table, chances, settings)
+    return mixed.names(mixed.order())
 
 
 class _Reader:

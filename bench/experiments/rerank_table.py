@@ -14,13 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.rerank_reading import DEEPEST, POOL, REPLACE, Read, Spent
+from experiments.rerank_reading import DEEPEST, POOL, REPLACE, Read, Spent, reread
 from experiments.tables import Cell, Table
-from pincite.core.types import Ranking
 from pincite.evaluate.grades import Line, tabulated
 from pincite.evaluate.measures import parse
 from pincite.evaluate.statistics import compare, holm
-from pincite.rerank.combine import combined
 
 WANTED = 8  # hits that the published pipeline returns
 FACTORS = (1.0, 1.5, 2.0, 3.0, DEEPEST / WANTED)
@@ -128,11 +126,11 @@ def _quality(reads: Sequence[Read]) -> Table:
 
 
 def _values(
-    reads: Sequence[Read], measure: str, rankings: Sequence[Ranking]
+    reads: Sequence[Read], measure: str, rankings: Sequence[Sequence[str]]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     lines = [
-        Line([each.meets[i] for i in ranking.ids], each.gold.ideal, 1)
-        for each, ranking in zip(reads, rankings, strict=True)
+        Line([each.meets[i] for i in ids], each.gold.ideal, 1)
+        for each, ids in zip(reads, rankings, strict=True)
     ]
     return np.asarray(parse(measure).of(tabulated(lines)))
 
@@ -143,10 +141,10 @@ def _pools(reads: Sequence[Read]) -> Table:
     for factor in FACTORS:
         pool = int(WANTED * factor)
         orders = [
-            combined(each.found.top(pool), _first(each, pool), replace(REPLACE, pool=pool))
+            reread(each.found.best(pool), _first(each, pool), replace(REPLACE, pool=pool))
             for each in reads
         ]
-        inside = [any(each.meets[i] for i in each.found.ids[:pool]) for each in reads]
+        inside = [any(each.meets[i] for i in each.found.names()[:pool]) for each in reads]
         spent = [_reading(each, pool) for each in reads]
         rows.append(
             {
@@ -165,7 +163,7 @@ def _pools(reads: Sequence[Read]) -> Table:
 
 
 def _first(read: Read, pool: int) -> dict[str, float]:
-    return dict(zip(read.found.ids[:pool], read.chances[:pool], strict=True))
+    return dict(zip(read.found.names()[:pool], read.chances[:pool], strict=True))
 
 
 def _thresholds(reads: Sequence[Read]) -> Table:
@@ -174,7 +172,7 @@ def _thresholds(reads: Sequence[Read]) -> Table:
     for least in THRESHOLDS:
         kept = []
         for each in reads:
-            order = each.orders["meaning + re-ranking"].ids
+            order = each.orders["meaning + re-ranking"]
             chance = _first(each, POOL)
             kept.append([i for i in order if chance.get(i, -1.0) >= least][:WANTED])
         right = [[bool(each.meets[i]) for i in ids] for each, ids in zip(reads, kept, strict=True)]

@@ -26,13 +26,11 @@ from pincite.core.settings import (
     RoutingSettings,
     Settings,
 )
-from pincite.core.types import Query
 from pincite.evaluate.figures import bootstrap_interval
 from pincite.evaluate.statistics import compare, holm
 from pincite.index.groups import group_name
-from pincite.retrieve.graph import PRESETS
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.routing import Routed
+from pincite.search.graph import PRESETS
+from pincite.search.neighbours import Neighbours
 
 # Width of the route → published evaluability, and MRR and hit@1 of the evaluable questions.
 PUBLISHED_ROUTES = {3: (0.39, 0.85, 0.80), 8: (0.59, 0.81, 0.75), 12: (0.70, 0.79, 0.73)}
@@ -149,16 +147,11 @@ def _is_on_route(index: Index, text: str, document: str, width: int) -> bool:
     """Return whether the route of a question leads to the document that answers it."""
     if not width:
         return True
-    route = _routed(index.pipeline.retriever).router.route(Query(text)).top(width)
+    router = index.searcher.router
+    route = router.route(index.parse(text)).top(width) if router else ()
     name = group_name("chapter", document)
     # With no evidence for any chapter, everything is searched.
     return not route or any(each == name or each.startswith(f"{name} > ") for each in route)
-
-
-def _routed(stage: object) -> Routed:
-    while not isinstance(stage, Routed):
-        (stage,) = stage.inner_retrievers  # type: ignore[attr-defined]
-    return stage
 
 
 def tables(rows: Sequence[dict[str, Ranks]], own: Settings) -> list[Table]:

@@ -19,7 +19,7 @@ from pincite.core.errors import ModelError
 from pincite.core.settings import EmbeddingSettings
 from pincite.embed.encoders import open_encoder
 from pincite.learn.model import Linear, Model, load_model, save_model
-from pincite.rerank.cross_encoder import open_cross_encoder
+from pincite.search.cross_encoder import open_cross_encoder
 
 
 class _Evil:

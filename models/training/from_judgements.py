@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pincite.api import Index
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.questions import QuestionSet
-from pincite.rerank.reading import windows_of
+from pincite.search.windows import windows_of
 from training.groups import Group
 
 DEPTH, RIVALS, WINDOW_TOKENS = 30, 7, 144

@@ -10,15 +10,8 @@ if TYPE_CHECKING:
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
-    from pincite.pipeline import Pipeline
-    from pincite.update import (
-        IngestReport,
-        Outcome,
-        find_files,
-        ingest_files,
-        iter_ingest,
-        remove,
-    )
+    from pincite.search.pipeline import Searcher
+    from pincite.update import IngestReport, Outcome, find_files, ingest_files, iter_ingest, remove
     from pincite.vectorise import embed_index
 
 # The one place that states the version; pyproject.toml reads it here.
@@ -36,10 +29,10 @@ _HOMES = {
     "Outcome": "pincite.update",
     "Passage": "pincite.answer.passage",
     "PinciteError": "pincite.core.errors",
-    "Pipeline": "pincite.pipeline",
     "Query": "pincite.core.types",
     "Ranking": "pincite.core.types",
     "Result": "pincite.api",
+    "Searcher": "pincite.search.pipeline",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",
     "cite": "pincite.answer.citing",
@@ -63,10 +56,10 @@ __all__ = [
     "Outcome",
     "Passage",
     "PinciteError",
-    "Pipeline",
     "Query",
     "Ranking",
     "Result",
+    "Searcher",
     "Settings",
     "Span",
     "cite",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,24 +23,28 @@ from pincite.core.settings import Settings
 from pincite.core.stages import PairScorer
 from pincite.core.tables import Cell, find_cells, parse_table
 from pincite.core.trace import traced
-from pincite.core.types import Chunk, Filters, Query, Ranking, Step
-from pincite.explain import WhyNot, searched_in, why_not
+from pincite.core.types import Chunk, Filters, Query, Ranking
 from pincite.index.audiences import audience_of
 from pincite.index.cells import SEPARATOR, rows_of_cell
-from pincite.index.corrections import corrected
 from pincite.index.filter_report import explain
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.model.locators import locator_key
-from pincite.pipeline import Pipeline, build
-from pincite.rerank.late import LateInteraction, WordMatch
-from pincite.rerank.metrics import Metrics
-from pincite.rerank.pairs import CrossEncode
-from pincite.rerank.watch import finished, watched
-from pincite.retrieve.companions import Companion, companions
-from pincite.retrieve.neighbours import Neighbours
-from pincite.retrieve.place import missing_places
-from pincite.retrieve.similar import LEAST, MOST, Similar, model_of
+from pincite.search.candidates import Step
+from pincite.search.explain import WhyNot, searched_in, why_not
+from pincite.search.late import WordMatch
+from pincite.search.metrics import Metrics
+from pincite.search.pipeline import Searcher, build
+from pincite.search.query import ParsedQuery
+from pincite.search.related import (
+    MAX_SIMILAR,
+    MIN_COSINE,
+    Companion,
+    Similar,
+    companions,
+    model_of,
+)
+from pincite.search.rerank import NAME as RERANK
 from pincite.store.location import exists
 
 if TYPE_CHECKING:
@@ -55,12 +59,14 @@ if TYPE_CHECKING:
 class Result(Sequence[Passage]):
     """What a search found, best first, and how it was found."""
 
-    query: Query
+    parsed: ParsedQuery
     passages: list[Passage]
     steps: list[Step]
     seconds: Mapping[str, float]  # of every stage by name, also of those inside another one
-    # Words that the index does not have, each with the one that was searched for instead.
-    corrections: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Query:
+        return self.parsed.query
 
     @overload
     def __getitem__(self, at: int) -> Passage: ...
@@ -74,7 +80,18 @@ class Result(Sequence[Passage]):
 
     @property
     def ranking(self) -> Ranking:
+        """All candidates after the last stage."""
         return self.steps[-1].ranking
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know of how this was found, in plain words."""
+        return self.steps[-1].table.notes
+
+    @property
+    def corrections(self) -> Mapping[str, str]:
+        """Words that the index does not have, each with the one that was searched for instead."""
+        return self.parsed.corrections
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +115,27 @@ class TableCell:
     def citation(self) -> str:
         """The table, the row as its place is named, the column; ``Index.show`` takes it."""
         return SEPARATOR.join((self.table.locator, self.cell.row_name, self.cell.column_name))
+
+
+def _finish(
+    metrics: Metrics,
+    query: ParsedQuery,
+    steps: Sequence[Step],
+    found: Sequence[Passage],
+    first: int,
+    started: float,
+) -> None:
+    """Tell what came out of a search that re-ranks: its hits, and the document of each."""
+    first_stage = sum(step.seconds for step in steps[:first])
+    metrics.finished(
+        query.text,
+        [passage.hit.raw[RERANK] for passage in found if RERANK in passage.hit.raw],
+        retrieved=len(steps[first - 1].table),
+        documents=[passage.chunk.span.doc_id for passage in found],
+        first_stage=first_stage,
+        reranking=sum(step.seconds for step in steps if step.stage == RERANK),
+        total=time.monotonic() - started,
+    )
 
 
 def open(location: str | Path, settings: Settings | None = None) -> Index:
@@ -136,12 +174,8 @@ class Index:
         self.opened = opened
         self.snapshot = opened.snapshot
         self.settings = settings
-        self.pipeline: Pipeline = build(settings, opened, scorer, metrics)
-        stages = self.pipeline.rerankers
-        self._pairs = next((each for each in stages if isinstance(each, CrossEncode)), None)
+        self.searcher: Searcher = build(settings, opened, scorer, metrics)
         self._is_warm = False
-        # A walk compares no words of texts, so it has none to correct.
-        self._corrects = settings.search.typos and settings.search.pipeline != "traversal"
 
     @classmethod
     def open(
@@ -176,18 +210,20 @@ class Index:
     @property
     def metrics(self) -> Metrics | None:
         """Figures of re-ranking; None if nothing is re-ranked."""
-        return self._pairs.metrics if self._pairs else None
+        return self.searcher.reranker.metrics if self.searcher.reranker else None
 
     @property
     def ready(self) -> bool:
         """Whether a search would load nothing any more."""
-        return self._is_warm and (self._pairs is None or self._pairs.reader.is_loaded)
+        reranker = self.searcher.reranker
+        return self._is_warm and (reranker is None or reranker.reader.is_loaded)
 
     def warm(self) -> None:
         """Load what the first search would load; raises ModelError if a model is not usable."""
-        self.pipeline.retriever.retrieve(Query("what does this say?"), 1)
-        if self._pairs is not None:
-            self._pairs.reader.try_out()
+        query = self.searcher.reader.read(Query("what does this say?"))
+        next(self.searcher.steps(query, 1))
+        if self.searcher.reranker is not None:
+            self.searcher.reranker.reader.try_out()
         self._is_warm = True
 
     def search(
@@ -204,47 +240,50 @@ class Index:
         """
         started = time.monotonic()
         budget = self.settings.rerank.budget_ms if budget_ms is None else budget_ms
-        deadline = started + budget / 1000 if budget else None
-        query = Query(text, filters=self._with_audience(text, filters), deadline=deadline)
+        query = self.parse(text, filters, deadline=started + budget / 1000 if budget else None)
         wanted = self.settings.search.k if k is None else k
         metrics = self.metrics
+        if metrics:
+            metrics.began(text, wanted)
         steps, seconds = self._run(query, wanted, metrics)
-        guessed = self.opened.corrections.of(text) if self._corrects else {}
-        # Snippets show the words that were searched for.
-        shown = Ranking(replace(query, text=corrected(text, guessed)), steps[-1].ranking.hits)
-        found = passages(shown.top(wanted), self.opened)
+        found = passages(query, steps[-1].table.hits(wanted), self.opened)
         self._is_warm = True
         if metrics:
-            hits = [passage.hit for passage in found]
-            documents = [passage.chunk.span.doc_id for passage in found]
-            finished(metrics, query, steps, hits, documents, time.monotonic() - started)
-        return Result(query, found, steps, seconds, guessed)
+            _finish(metrics, query, steps, found, self.searcher.first, started)
+        return Result(query, found, steps, seconds)
+
+    def parse(
+        self, text: str, filters: Filters = NOTHING, deadline: float | None = None
+    ) -> ParsedQuery:
+        """Return a query as a search reads it, with the audience that it names."""
+        if self.settings.search.audience != "off" and not filters.audience:
+            filters = replace(filters, audience=audience_of(text, self.opened.filters))
+        return self.searcher.reader.read(Query(text, filters=filters, deadline=deadline))
 
     def steps(
         self, text: str, k: int, filters: Filters = NOTHING
     ) -> tuple[list[Step], dict[str, float]]:
-        """Return the ranking after every stage, and the seconds of each and of those inside."""
-        return self._run(Query(text, filters=self._with_audience(text, filters)), k)
+        """Return the table after every stage, and the seconds of each and of those inside."""
+        return self._run(self.parse(text, filters), k)
 
     def _run(
-        self, query: Query, k: int, metrics: Metrics | None = None
+        self, query: ParsedQuery, k: int, metrics: Metrics | None = None
     ) -> tuple[list[Step], dict[str, float]]:
-        stages = self.pipeline.steps(query, k)
+        steps: list[Step] = []
         with traced() as inner:
-            steps = list(watched(metrics, query, k, stages) if metrics else stages)
+            for step in self.searcher.steps(query, k):
+                steps.append(step)
+                if metrics and len(steps) == self.searcher.first:
+                    metrics.retrieved(len(step.table), sum(each.seconds for each in steps))
         return steps, {**inner, **{step.stage: step.seconds for step in steps}}
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
-        shown = result.ranking.top(len(result.passages))
         keep = partial(self.opened.filters.keep, result.query.filters)
-        found = companions(shown, self._neighbours, limit, keep)
+        hits = [passage.chunk.id for passage in result.passages]
+        found = companions(hits, self.searcher.reader.neighbours, limit, keep)
         chunks = self.snapshot.get([each.chunk_id for each in found])
         return list(zip(found, chunks, strict=True))
-
-    @cached_property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(self.snapshot)
 
     def why_not(
         self,
@@ -260,14 +299,14 @@ class Index:
         they allow none, the filters are what loses it.
         """
         wanted = self.settings.search.k if k is None else k
-        query = Query(text, filters=self._with_audience(text, filters))
+        query = self.parse(text, filters)
         allows = partial(self.opened.filters.allows_document, query.filters)
         places = self.show(locator, document)
         places = [place for place in places if allows(place.span.doc_id)] or places
-        return [why_not(self.pipeline, self.opened, query, place, wanted) for place in places]
+        return [why_not(self.searcher, query, place, wanted) for place in places]
 
     def similar(
-        self, place: Chunk, k: int = MOST, least: float = LEAST
+        self, place: Chunk, k: int = MAX_SIMILAR, least: float = MIN_COSINE
     ) -> list[tuple[Chunk, float]]:
         """Return at most ``k`` chunks of other sections that are near in meaning, with cosines."""
         if self._similar is None:
@@ -284,12 +323,12 @@ class Index:
 
     def word_matches(self, text: str, chunk: Chunk) -> list[WordMatch]:
         """Return for each word of a question the word of a chunk nearest to it in meaning."""
-        late = next((s for s in self.pipeline.rerankers if isinstance(s, LateInteraction)), None)
+        late = self.searcher.late
         return late.words(text, chunk) if late else []
 
     def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""
-        return missing_places(text, self.opened.filters, filters)
+        return self.searcher.reader.read(Query(text, filters=filters)).missing
 
     def explain_filters(self, filters: Filters) -> str | None:
         """Return in a sentence why filters leave nothing to search; None if they do not."""
@@ -300,12 +339,8 @@ class Index:
 
         It has no deadline: what it finds depends on nothing but the question.
         """
-        return self.pipeline.search(Query(text, filters=self._with_audience(text, filters)), k)
-
-    def _with_audience(self, text: str, filters: Filters) -> Filters:
-        if self.settings.search.audience == "off" or filters.audience:
-            return filters
-        return replace(filters, audience=audience_of(text, self.opened.filters))
+        query = self.parse(text, filters)
+        return self.searcher.run(query, k).ranking(query.query, k)
 
     def show(
         self, locator: str, document: str | None = None, *, as_of: date | None = None

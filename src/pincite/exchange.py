@@ -30,7 +30,7 @@ from pincite.core.same_places import places_of, same_places
 from pincite.core.settings import Settings
 from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
 from pincite.index.builder import IndexBuilder
-from pincite.retrieve.similar import Similar
+from pincite.search.related import Similar
 from pincite.store.files import explained
 from pincite.store.snapshot import Snapshot
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.rerank.cross_encoder import open_cross_encoder
+from pincite.search.cross_encoder import open_cross_encoder
 
-SHIPPED = Path(str(files("pincite.rerank").joinpath("minilm", "model.onnx")))
+SHIPPED = Path(str(files("pincite.search").joinpath("minilm", "model.onnx")))
 QUESTION = "how far apart do two earth rods have to be"
 TEXTS = (
     "Where more than one rod is used, they shall be at least 2.4 m apart.",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments import rerank_reading, rerank_table, rulebook
@@ -13,9 +14,9 @@ from experiments.rerank_reading import Read, Spent
 from experiments.rulebook import Ranks, variants
 from experiments.tables import Table, shown
 from pincite.core.settings import Settings, load_settings
-from pincite.core.types import Hit, Query, Ranking
 from pincite.evaluate.judgements.coverage import Gold
 from pincite.evaluate.judgements.questions import Question
+from pincite.search.candidates import Candidates
 
 NAMES = list(variants(Settings()))
 
@@ -66,17 +67,17 @@ def test_variants_differ_in_what_they_say() -> None:
 
 def question(name: str, relevant: Sequence[int], chances: Sequence[float], ms: float) -> Read:
     """Return a read question with made candidates c00, c01, …"""
-    hits = tuple(Hit(f"c{n:02}", 1 - n / 100) for n in range(len(chances)))
-    found = Ranking(Query(name), hits)
-    meets = {hit.chunk_id: {0: 1.0} if n in relevant else {} for n, hit in enumerate(hits)}
+    ids = [f"c{n:02}" for n in range(len(chances))]
+    found = Candidates.of(ids, {"meaning": 1 - np.arange(len(ids)) / 100})
+    meets = {each: {0: 1.0} if n in relevant else {} for n, each in enumerate(ids)}
     gold = Gold(Question(name, name), ((),), {}, frozenset(), (1.0,), frozenset())
-    judged = dict(zip(found.ids, chances, strict=True))
-    read = rerank_table.combined(found, judged, rerank_reading.REPLACE)
+    judged = dict(zip(ids, chances, strict=True))
+    read = rerank_reading.reread(found, judged, rerank_reading.REPLACE)
     orders = {
-        "meaning": found,
+        "meaning": ids,
         "meaning + re-ranking": read,
-        "ours": found,
-        "ours + re-ranking": found,
+        "ours": ids,
+        "ours + re-ranking": ids,
     }
     reading = [Spent(ms * (n + 1), ms * (n + 1)) for n in range(len(chances))]
     return Read(name, gold, meets, orders, chances, found, Spent(10, 5), Spent(1, 1), reading, 24)
@@ -186,9 +187,10 @@ def test_candidates_are_read_with_the_clock_running(
     monkeypatch.setattr(rerank_reading, "open_scorer", lambda _: Counts())
     (read,) = rerank_reading.run(tmp_path, file, Settings())
     walls = [each.wall for each in read.reading]
-    assert walls == sorted(walls) and len(walls) == len(read.found.ids) == len(read.chances)
-    assert any(read.meets[i] for i in read.orders["ours"].ids)
-    assert read.orders["meaning + re-ranking"].hits[0].raw["rerank"] == max(read.chances)
+    assert walls == sorted(walls) and len(walls) == len(read.found) == len(read.chances)
+    assert any(read.meets[i] for i in read.orders["ours"])
+    chances = dict(zip(read.found.names(), read.chances, strict=True))
+    assert chances[read.orders["meaning + re-ranking"][0]] == max(read.chances)
     assert [each.title for each in rerank_table.tables([read])] == [
         "Time by component",
         "Precision",

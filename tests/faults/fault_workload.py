@@ -143,7 +143,7 @@ def content(folder: Path) -> Content:
             json.dumps([asdict(each.loaded), sorted(each.keys)], sort_keys=True) for each in entries
         )
         hits = [
-            [(hit.chunk_id, hit.score) for hit in index.pipeline.search(Query(query), 50).hits]
+            [(hit.chunk_id, hit.score) for hit in index.searcher.search(Query(query), 50).hits()]
             for query in QUERIES
         ]
         texts = {each.loaded.document.id: each.loaded.document.text for each in entries}

@@ -22,7 +22,7 @@ from pincite.evaluate.node_index import sent
 from pincite.evaluate.runs import Answer, Asked
 from pincite.evaluate.spreading import Recipe, ask_on
 from pincite.index.opened import OpenIndex
-from pincite.rerank.scorers import open_scorer
+from pincite.search.scorers import open_scorer
 from pincite.tune import costs
 from pincite.tune.ground import Ground, gains
 from pincite.tune.session import Session, Wish, about, run

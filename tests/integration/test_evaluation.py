@@ -11,12 +11,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pincite.api import Index
 from pincite.core.errors import ConfigError, SourceError
 from pincite.core.settings import Settings, merged
-from pincite.core.types import Hit, Query, Ranking
 from pincite.evaluate.harness import Asking, ask, without
 from pincite.evaluate.judgements.files import synthetic_set
 from pincite.evaluate.judgements.questions import Place, Question
@@ -26,7 +26,8 @@ from pincite.evaluate.run_files import load_run, run_name, save_run
 from pincite.evaluate.runs import Part, Run
 from pincite.evaluate.summary import against_baseline, default_measures, summarise
 from pincite.evaluate.synthetic_sets import made_questions
-from pincite.pipeline import Pipeline
+from pincite.search.candidates import Candidates
+from pincite.search.pipeline import Searcher, Stage
 
 Make = Callable[..., Index]
 NASTY = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\u2028"
@@ -122,20 +123,18 @@ def test_similarity_is_of_the_nearest_hit(index: Index) -> None:
     assert figures["Similarity@1"]["n"] == 1
 
 
-class Fixed:
-    """A stage that answers from a list."""
+def fixed(ids: Sequence[str], *proposed: Sequence[str]) -> Stage:
+    """Return a stage that finds these, whatever is asked, perhaps proposed by two scorers."""
+    ranks = -np.arange(len(ids), dtype=float)
+    table = Candidates.of(ids, {"r": ranks})
+    for name, own in zip(("lexical", "dense"), proposed, strict=False):
+        values = [1.0 - own.index(each) / 100 if each in own else np.nan for each in ids]
+        table = table.with_raw(name, np.array(values))
+    return lambda query, before: table
 
-    def __init__(self, name: str, ids: Sequence[str], *inner: Fixed) -> None:
-        self.name = name
-        self.ids = ids
-        self.inner_retrievers = inner
 
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        hits = tuple(Hit(chunk, -float(at)) for at, chunk in enumerate(self.ids))
-        return Ranking(query, hits).top(k)
-
-    def rerank(self, ranking: Ranking) -> Ranking:
-        return Fixed(self.name, self.ids).retrieve(ranking.query, 10**6)
+def searcher(index: Index, *stages: tuple[str, Stage]) -> Searcher:
+    return Searcher(index.searcher.reader, stages)
 
 
 def test_the_cause_of_a_loss_is_the_stage_that_lost_it(index: Index) -> None:
@@ -144,17 +143,20 @@ def test_the_cause_of_a_loss_is_the_stage_that_lost_it(index: Index) -> None:
     others = [each for each in chunks if each != gold]
     first, late, never = [gold, *others], [*others, gold], others
     cases = {
-        "": Pipeline(Fixed("r", first)),
-        "first stage": Pipeline(Fixed("r", never)),
-        "order": Pipeline(Fixed("r", late)),  # also below the hits that are kept: see depth
-        "fusion": Pipeline(Fixed("r", late, Fixed("a", first), Fixed("b", never))),
-        "diversity": Pipeline(Fixed("r", first), [Fixed("diversity", late)]),
-        "threshold": Pipeline(
-            Fixed("r", late), [Fixed("rerank", first), Fixed("threshold", never), Fixed("x", never)]
-        ),
+        "": [("r", fixed(first))],
+        "first stage": [("r", fixed(never))],
+        "order": [("r", fixed(late))],  # also below the hits that are kept: see depth
+        "fusion": [("hybrid", fixed(late, first, never))],
+        "diversity": [("r", fixed(first)), ("diversity", fixed(late))],
+        "threshold": [
+            ("r", fixed(late)),
+            ("rerank", fixed(first)),
+            ("threshold", fixed(never)),
+            ("x", fixed(never)),
+        ],
     }
-    for lost, pipeline in cases.items():
-        index.pipeline = pipeline
+    for lost, stages in cases.items():
+        index.searcher = searcher(index, *stages)
         run = asked([index], QUESTIONS[:1], k=2, depth=2)
         assert run.parts[0].answers[0].lost == lost, lost
         assert sum(summarise(run, MEASURES)["pipelines"][0]["losses"].values()) == bool(lost)
@@ -163,7 +165,7 @@ def test_the_cause_of_a_loss_is_the_stage_that_lost_it(index: Index) -> None:
 def test_stages_can_be_left_out(index: Index) -> None:
     opened = index.opened
     assert not without(opened, LEXICAL, "places").settings.search.locators
-    assert without(opened, LEXICAL, "spread").pipeline.rerankers == ()
+    assert without(opened, LEXICAL, "spread").searcher.rerankers == []
     with pytest.raises(ConfigError, match="no stage 'magic'") as told:
         without(opened, LEXICAL, "magic")
     assert "spread" in told.value.hint and "pairs" in told.value.hint
@@ -221,7 +223,7 @@ def test_a_loss_against_the_baseline_is_called_one(index: Index) -> None:
         replace(QUESTIONS[0], id=f"q{at}", text=f"{QUESTIONS[0].text} {at}") for at in range(40)
     ]
     old = asked([index], many)
-    index.pipeline = Pipeline(Fixed("r", []))
+    index.searcher = searcher(index, ("r", fixed([])))
     new = asked([index], many)
     verdicts = {row["measure"]: row["verdict"] for row in against_baseline(new, old, MEASURES)}
     assert verdicts["RR"] == verdicts["nDCG@3"] == "worse"
@@ -234,7 +236,7 @@ def test_a_loss_against_the_baseline_is_called_one(index: Index) -> None:
 def test_a_question_that_is_asked_often_is_one_observation(index: Index) -> None:
     often = [replace(QUESTIONS[0], id=f"q{at}") for at in range(40)]
     old = asked([index], often)
-    index.pipeline = Pipeline(Fixed("r", []))
+    index.searcher = searcher(index, ("r", fixed([])))
     rows = against_baseline(asked([index], often), old, MEASURES)
     assert {row["verdict"] for row in rows} == {"no significant difference"}
 

@@ -13,6 +13,7 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import IndexBusy, StaleIndex, StoreError
 from pincite.core.settings import Settings, load_settings, merged
+from pincite.core.types import Query
 from pincite.evaluate.judgements.files import load
 from pincite.evaluate.judgements.questions import QuestionSet
 from pincite.evaluate.measures import parse
@@ -92,8 +93,8 @@ def test_a_trial_finds_what_a_search_finds(with_vectors: Sources, questions: Que
         for settings, plan in zip(made, plans, strict=True):
             reads = settings.rerank.enabled or settings.search.pipeline == "hybrid+rerank"
             index = Index(ground.opened, settings, Letters() if reads else None)
-            expected = index.search_ranking(question.text, 10)
-            assert ground.ranking(at, plan).hits == expected.hits, settings
+            expected = index.searcher.search(Query(question.text), 10)
+            assert ground.table(at, plan).hits() == expected.hits(), settings
 
 
 def test_pairs_are_read_once_for_all_trials(with_vectors: Sources, questions: QuestionSet) -> None:
@@ -106,7 +107,7 @@ def test_pairs_are_read_once_for_all_trials(with_vectors: Sources, questions: Qu
         reads = merged(Settings(), {"rerank": {"enabled": True, "weight": weight}}, origin="test")
         plan = ground.plan(reads, 10)
         for at in range(3):
-            ground.ranking(at, plan)
+            ground.table(at, plan)
     assert letters.read and len(set(letters.read)) == len(letters.read)
     assert len(scorer.taken()) == len(letters.read) and not scorer.taken()
 

@@ -10,7 +10,7 @@ import pytest
 from pincite.api import Index
 from pincite.core.settings import EmbeddingSettings, Settings, load_settings
 from pincite.embed import cache
-from pincite.retrieve.hybrid import NO_WORD
+from pincite.search.gather import NO_WORD
 from pincite.store.manifest import current, damage
 from pincite.update import ingest_files, remove
 from pincite.vectorise import embed_index

@@ -14,7 +14,7 @@ from pincite.cli.main import app
 from pincite.cli.search import _stage
 from pincite.core.settings import Settings
 from pincite.core.types import Filters
-from pincite.explain import FIRST_STAGE, StageView, _verdict
+from pincite.search.explain import FIRST_STAGE, StageView, _verdict
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
 
@@ -43,7 +43,7 @@ def test_a_hit_is_found_at_its_rank(index: Index) -> None:
     assert way.lost_at == ""
     assert way.stages[-1].rank == 1
     assert [view.stage for view in way.stages] == [
-        *("lexical", "dense", "hybrid", "entities", "place", "spread")
+        *("lexical", "dense", "hybrid", "place", "spread")
     ]
 
 

@@ -16,7 +16,7 @@ from training.groups import Group, PairTokens, batches, read_groups, split
 
 QUESTION = "How often must a fire extinguisher be inspected?"
 TEXTS = ["Inspect extinguishers once a month.", "A berth is let for twelve months."]
-SHIPPED = files("pincite.rerank").joinpath("minilm", "model.onnx")
+SHIPPED = files("pincite.search").joinpath("minilm", "model.onnx")
 WORDS = files("pincite.embed").joinpath("minilm", "tokenizer.json")
 
 
@@ -70,7 +70,7 @@ def test_weights_come_back_out_of_the_shipped_model() -> None:
     pytest.importorskip("onnx", reason="needs the group models")
     import onnxruntime
 
-    from pincite.rerank.cross_encoder import open_cross_encoder
+    from pincite.search.cross_encoder import open_cross_encoder
     from training.export import build
     from training.weights import weights_of
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from test_index_laws import law, merging, scratch_folder
 
 from pincite.api import Index
-from pincite.core.settings import IngestSettings, RoutingSettings, Settings
+from pincite.core.settings import IngestSettings, RoutingSettings, SearchSettings, Settings
 from pincite.core.types import Chunk, Document, Facts, Filters
 from pincite.index.builder import IndexBuilder
 from pincite.index.groups import group_name
 from pincite.ingest.load import parse
-from pincite.retrieve.lexical import Lexical
+from pincite.search.pipeline import build
 
 NAMES = ("a/one.md", "a/two.md", "b/one.md", "b/[3].md", "four.md")
 ITEMS = ("(a) box wire.", "(b) fuse box; see 1.1.", "(1) lamp wire.", "box lamp earth.")
@@ -166,17 +166,17 @@ def test_filters_take_out_and_change_no_score(
     data: st.DataObject, corpus: Mapping[str, str], filters: Filters, query: str
 ) -> None:
     with indexed(data, corpus) as index:
-        lexical = Lexical(index.opened, index.settings.lexical)
+        search = SearchSettings(pipeline="lexical", locators=False, names=False)
+        lexical = build(replace(index.settings, search=search), index.opened)
         asked = index.search(query, 1000).query
         # Beyond the window's depth a score has no window part: all candidates are within it here.
-        whole = lexical.retrieve(asked, 1000)
-        narrow = lexical.retrieve(replace(asked, filters=filters), 1000)
-        out = index.opened.filters.keep(filters, whole.ids)
-        if len(whole.hits) <= index.settings.lexical.window_depth:
-            expected = [(hit.chunk_id, hit.score) for hit in whole.hits if hit.chunk_id in out]
-            assert [(hit.chunk_id, hit.score) for hit in narrow.hits] == expected
+        whole = lexical.find(asked, 1000).hits()
+        narrow = lexical.find(replace(asked, filters=filters), 1000).hits()
+        out = index.opened.filters.keep(filters, [hit.chunk_id for hit in whole])
+        if len(whole) <= index.settings.lexical.window_depth:
+            assert narrow == [hit for hit in whole if hit.chunk_id in out]
         else:
-            assert set(narrow.ids) == out
+            assert {hit.chunk_id for hit in narrow} == out
 
 
 @law(30)

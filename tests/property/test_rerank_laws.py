@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.settings import RerankSettings
-from pincite.core.types import Chunk, Hit, Query, Ranking, Span
-from pincite.rerank.combine import combined, is_named
-from pincite.rerank.diversify import Diversify
-from pincite.rerank.pairs import CrossEncode
-from pincite.rerank.threshold import Threshold
-from pincite.retrieve.spread import Spread
+from pincite.core.types import Chunk, Filters, Query, Span
+from pincite.search.candidates import Candidates, Tier
+from pincite.search.diversity import Diversify, Spread
+from pincite.search.query import ParsedQuery
+from pincite.search.rerank import CrossEncode, Threshold, combined
 from pincite.store.snapshot import Snapshot
 
 MODES = ["weighted", "rrf", "union", "replace"]
-NAMED = 4
 
 
 class Shelf:
@@ -58,28 +58,40 @@ class ByName:
         return [crc32(f"{query} {text}".encode()) % 1000 / 1000 for text in texts]
 
 
+def asked(text: str = "what is asked here") -> ParsedQuery:
+    """Return as much of a query as the stages need."""
+    return cast(ParsedQuery, SimpleNamespace(text=text, query=Query(text), filters=Filters()))
+
+
 @st.composite
-def rankings(draw: st.DrawFn) -> Ranking:
-    """Hits as first stages give them: lifts are as high as what they have to stand above.
+def tables(draw: st.DrawFn) -> Candidates:
+    """Candidates as first stages give them, in any tiers.
 
     Scores are close together, far apart, or all negative, as cosines may be.
     """
     numbers = draw(st.lists(st.integers(0, 30), unique=True, max_size=20))
     low, high = draw(st.sampled_from([(1, 200), (170, 200), (-200, -1), (-20, 20)]))
-    bases = {n: draw(st.integers(low, high)) / 10 for n in numbers}
-    features = {n: {"terms": base - 1, "meaning": 1.0} for n, base in bases.items()}
-    if low > 0:
-        for lift, name in enumerate(("identifier", "entities")):
-            has = draw(st.sets(st.sampled_from(numbers))) if numbers else set()
-            others = [features[n] for n in numbers if lift == 0 or n not in has]
-            best = max((sum(each.values()) for each in others), default=0.0)
-            for n in has:
-                features[n][name] = best
-    named = draw(st.sets(st.sampled_from(numbers), max_size=2)) if numbers else set()
-    for at, n in enumerate(sorted(named), 1):
-        features[n]["place"] = 1000.0 + at - sum(features[n].values())
-    hits = (Hit(f"c{n}", sum(each.values()), each) for n, each in features.items())
-    return Ranking(Query("what is asked here"), tuple(hits), ("a note",))
+    count = len(numbers)
+    bases = np.array([draw(st.integers(low, high)) / 10 for _ in numbers])
+    parts = {"terms": bases - 1, "meaning": np.ones(count)}
+    table = Candidates.of([f"c{n}" for n in numbers], parts)
+    tier = np.array([draw(st.integers(0, 3)) for _ in numbers], dtype=np.int64)
+    named = draw(st.integers(0, min(2, count)))
+    tier[:named] = Tier.PLACE
+    position = np.where(tier == Tier.PLACE, np.arange(count), 0)
+    return replace(table, tier=tier, position=position, notes=("a note",))
+
+
+def ids(table: Candidates) -> list[str]:
+    return table.names(table.order())
+
+
+def shown(table: Candidates) -> str:
+    return repr((table.hits(), table.notes))
+
+
+def tiers(table: Candidates) -> dict[str, int]:
+    return dict(zip(table.names(), table.tier.tolist(), strict=True))
 
 
 def settings(**values: Any) -> RerankSettings:
@@ -94,133 +106,131 @@ chosen = st.builds(
 )
 
 
-def judge(ranking: Ranking, pool: int, seed: int) -> dict[str, float]:
-    read = [hit for hit in ranking.hits if not is_named(hit)][:pool]
-    return {hit.chunk_id: crc32(f"{seed} {hit.chunk_id}".encode()) % 100 / 100 for hit in read}
+def judge(table: Candidates, pool: int, seed: int) -> dict[str, float]:
+    read = table.names(table.open_to_reranking()[:pool])
+    return {each: crc32(f"{seed} {each}".encode()) % 100 / 100 for each in read}
 
 
-def tier(hit: Hit) -> int:
-    if is_named(hit):
-        return NAMED
-    return 2 * ("entities" in hit.features) + ("identifier" in hit.features)
-
-
-@given(rankings(), chosen, st.integers(0, 5))
+@given(tables(), chosen, st.integers(0, 5))
 def test_no_hit_is_invented_lost_or_changed_in_place(
-    ranking: Ranking, how: RerankSettings, seed: int
+    table: Candidates, how: RerankSettings, seed: int
 ) -> None:
-    before = repr(ranking)
-    found = combined(ranking, judge(ranking, how.pool, seed), how)
-    assert repr(ranking) == before
-    assert sorted(found.ids) == sorted(ranking.ids)
-    assert found.notes == ranking.notes and found.query == ranking.query
-    for hit in found.hits:
+    before = shown(table)
+    found = combined(table, judge(table, how.pool, seed), how)
+    assert shown(table) == before
+    assert sorted(found.names()) == sorted(table.names())
+    assert found.notes == table.notes
+    for hit in found.hits():
         assert sum(hit.features.values()) == pytest.approx(hit.score, abs=1e-6)
 
 
-@given(rankings(), chosen, st.integers(0, 5))
-def test_what_is_named_stays_first(ranking: Ranking, how: RerankSettings, seed: int) -> None:
-    found = combined(ranking, judge(ranking, how.pool, seed), how)
-    tiers = [tier(hit) for hit in found.hits]
-    assert tiers == sorted(tiers, reverse=True)
-    named = [hit for hit in ranking.hits if is_named(hit)]
-    assert list(found.hits[: len(named)]) == named
+@given(tables(), chosen, st.integers(0, 5))
+def test_what_is_named_stays_first(table: Candidates, how: RerankSettings, seed: int) -> None:
+    found = combined(table, judge(table, how.pool, seed), how)
+    of = tiers(table)
+    assert tiers(found) == of
+    assert [of[each] for each in ids(found)] == sorted(of.values(), reverse=True)
+    named = int(table.is_named.sum())
+    assert ids(found)[:named] == ids(table)[:named]
+    shown_scores = found.exported_scores()[found.order()]
+    assert (np.diff(shown_scores) <= 0).all()
 
 
-@given(rankings(), chosen, st.integers(0, 5))
+@given(tables(), chosen, st.integers(0, 5))
 def test_what_was_not_read_keeps_its_order_behind_what_was(
-    ranking: Ranking, how: RerankSettings, seed: int
+    table: Candidates, how: RerankSettings, seed: int
 ) -> None:
-    judged = judge(ranking, how.pool, seed)
-    found = combined(ranking, judged, how)
-    for level in range(NAMED):
-        before = [h for h in ranking.hits if tier(h) == level]
-        after = [h for h in found.hits if tier(h) == level]
-        unread = [h.chunk_id for h in before if h.chunk_id not in judged]
-        assert [h.chunk_id for h in after if h.chunk_id not in judged] == unread
-        if how.mode in ("weighted", "rrf", "replace") and how.weight < 1:
-            scores = [h.score for h in before]
-            if len(set(scores)) == len(scores):  # ties go by id, as everywhere
-                assert [h.chunk_id for h in after][len(before) - len(unread) :] == unread
+    judged = judge(table, how.pool, seed)
+    found, of = combined(table, judged, how), tiers(table)
+    scores = dict(zip(table.names(), table.score.tolist(), strict=True))
+    for level in range(Tier.PLACE):
+        before = [each for each in ids(table) if of[each] == level]
+        after = [each for each in ids(found) if of[each] == level]
+        unread = [each for each in before if each not in judged]
+        assert [each for each in after if each not in judged] == unread
+        is_behind = how.mode in ("weighted", "rrf", "replace") and how.weight < 1
+        if is_behind and len({scores[each] for each in before}) == len(before):  # ties go by id
+            assert after[len(before) - len(unread) :] == unread
 
 
-@given(rankings(), chosen, st.integers(0, 5), st.integers(0, 19))
+@given(tables(), chosen, st.integers(0, 5), st.integers(0, 19))
 def test_more_probable_is_never_worse(
-    ranking: Ranking, how: RerankSettings, seed: int, at: int
+    table: Candidates, how: RerankSettings, seed: int, at: int
 ) -> None:
-    judged = judge(ranking, how.pool, seed)
+    judged = judge(table, how.pool, seed)
     if at >= len(judged):
         return
     lucky = list(judged)[at]
-    before = combined(ranking, judged, how).ids.index(lucky)
-    assert combined(ranking, judged | {lucky: 1.0}, how).ids.index(lucky) <= before
+    before = ids(combined(table, judged, how)).index(lucky)
+    assert ids(combined(table, judged | {lucky: 1.0}, how)).index(lucky) <= before
 
 
-@given(rankings(), st.sampled_from(["weighted", "rrf"]), st.integers(0, 5))
-def test_weight_0_leaves_order_and_scores(ranking: Ranking, mode: str, seed: int) -> None:
+@given(tables(), st.sampled_from(["weighted", "rrf"]), st.integers(0, 5))
+def test_weight_0_leaves_order_and_scores(table: Candidates, mode: str, seed: int) -> None:
     how = settings(mode=mode, weight=0.0)
-    found = combined(ranking, judge(ranking, 20, seed), how)
-    assert [(h.chunk_id, h.score, h.features) for h in found.hits] == [
-        (h.chunk_id, h.score, h.features) for h in ranking.hits
+    found = combined(table, judge(table, 20, seed), how)
+    assert [(h.chunk_id, h.score, h.features) for h in found.hits()] == [
+        (h.chunk_id, h.score, h.features) for h in table.hits()
     ]
 
 
-@given(rankings(), st.integers(0, 5))
-def test_replace_orders_by_probability_alone(ranking: Ranking, seed: int) -> None:
-    judged = judge(ranking, 20, seed)
-    found = combined(ranking, judged, settings(mode="replace"))
-    for level in range(NAMED):
-        read = [judged[h.chunk_id] for h in found.hits if tier(h) == level and h.chunk_id in judged]
+@given(tables(), st.integers(0, 5))
+def test_replace_orders_by_probability_alone(table: Candidates, seed: int) -> None:
+    judged = judge(table, 20, seed)
+    found, of = combined(table, judged, settings(mode="replace")), tiers(table)
+    for level in range(Tier.PLACE):
+        read = [judged[each] for each in ids(found) if of[each] == level and each in judged]
         assert read == sorted(read, reverse=True)
 
 
-@given(rankings(), chosen, st.integers(1, 9), st.integers(1, 9))
+@given(tables(), chosen, st.integers(1, 9), st.integers(1, 9))
 def test_the_order_does_not_depend_on_batches(
-    ranking: Ranking, how: RerankSettings, one: int, other: int
+    table: Candidates, how: RerankSettings, one: int, other: int
 ) -> None:
     found = [
-        CrossEncode(SHELF, ByName(), replace(how, batch=batch)).rerank(ranking)
+        CrossEncode(SHELF, ByName(), replace(how, batch=batch))(asked(), table)
         for batch in (one, other)
     ]
-    assert found[0] == found[1]
+    assert shown(found[0]) == shown(found[1])
     assert not any("re-ranked" in note for note in found[0].notes)
 
 
-@given(rankings(), st.sampled_from(["document", "section"]), st.integers(1, 3))
-def test_diversity_leaves_nothing_out(ranking: Ranking, by: str, most: int) -> None:
-    found = Diversify(SHELF, by, most).rerank(ranking)
-    assert sorted(found.ids) == sorted(ranking.ids)
-    for hit in found.hits:
+@given(tables(), st.sampled_from(["document", "section"]), st.integers(1, 3))
+def test_diversity_leaves_nothing_out(table: Candidates, by: str, most: int) -> None:
+    found = Diversify(SHELF, by, most)(asked(), table)
+    assert sorted(found.names()) == sorted(table.names())
+    for hit in found.hits():
         assert sum(hit.features.values()) == pytest.approx(hit.score, abs=1e-6)
     groups: dict[object, int] = {}
     is_late = []
-    for hit, (document, locator) in zip(found.hits, SHELF.places(found.ids), strict=True):
+    of = tiers(table)
+    for each, (document, locator) in zip(ids(found), SHELF.places(ids(found)), strict=True):
         group = (document, locator if by == "section" else "")
         groups[group] = groups.get(group, 0) + 1
-        is_late.append(groups[group] > most and not is_named(hit))
-    # As soon as one is too many, nothing that is not follows.
+        is_late.append(groups[group] > most and of[each] != Tier.PLACE)
+    # As soon as one is too many, nothing that is not follows; both parts keep their order.
     assert is_late == sorted(is_late)
+    late = [each for each, too_late in zip(ids(found), is_late, strict=True) if too_late]
+    assert late == [each for each in ids(table) if each in late]
 
 
-@given(
-    rankings(), st.integers(0, 10), st.integers(0, 20), st.sampled_from(["auto", "keep", "drop"])
-)
+@given(tables(), st.integers(0, 10), st.integers(0, 20), st.sampled_from(["auto", "keep", "drop"]))
 def test_a_threshold_drops_what_it_says(
-    ranking: Ranking, tenths: int, read: int, unjudged: str
+    table: Candidates, tenths: int, read: int, unjudged: str
 ) -> None:
     how = settings(threshold=tenths / 10, unjudged=unjudged, weight=0.5)
-    judged = judge(ranking, read, 1)
-    found = combined(ranking, judged, how)
-    kept = Threshold(how).rerank(found)
-    assert set(kept.ids) <= set(found.ids)
-    for hit in found.hits:
-        if is_named(hit):
-            assert hit.chunk_id in kept.ids
-        elif hit.chunk_id in judged:
-            assert (hit.chunk_id in kept.ids) == (judged[hit.chunk_id] >= how.threshold)
+    judged = judge(table, read, 1)
+    found, of = combined(table, judged, how), tiers(table)
+    kept = Threshold(how)(asked(), found)
+    assert set(kept.names()) <= set(found.names())
+    for each in found.names():
+        if of[each] == Tier.PLACE:
+            assert each in kept.names()
+        elif each in judged:
+            assert (each in kept.names()) == (judged[each] >= how.threshold)
         elif unjudged != "auto":
-            assert (hit.chunk_id in kept.ids) == (unjudged == "keep")
-    if found.hits and not kept.hits and judged:
+            assert (each in kept.names()) == (unjudged == "keep")
+    if len(found) and not len(kept) and judged:
         assert "nothing relevant" in kept.notes[-1]
 
 
@@ -233,15 +243,18 @@ def test_spread_takes_nothing_from_named_places(
     named: int, others: list[float], penalty: float
 ) -> None:
     """Named places stay first, whole and in the query's order, whatever stands in one section."""
-    top = max(others, default=0.0)
-    hits = [Hit(f"c{n}", top + named - n, {"place": top + named - n}) for n in range(named)]
-    hits += [Hit(f"c{named + n}", score, {"terms": score}) for n, score in enumerate(others)]
-    ranking = Ranking(Query("?"), tuple(hits))
-    spread = Spread(cast(Snapshot, OneSection()), penalty).rerank(ranking)
-    assert list(spread.ids[:named]) == [f"c{n}" for n in range(named)]
-    assert all(
-        hit.score == before.score for hit, before in zip(spread.hits, hits[:named], strict=False)
+    count = named + len(others)
+    score = np.array([0.0] * named + others)
+    table = Candidates.of([f"c{n}" for n in range(count)], {"terms": score})
+    is_place = np.arange(count) < named
+    table = replace(
+        table,
+        tier=np.where(is_place, Tier.PLACE, Tier.REST),
+        position=np.where(is_place, np.arange(count), 0),
     )
+    spread = Spread(cast(Snapshot, OneSection()), penalty)(asked("?"), table)
+    assert ids(spread)[:named] == [f"c{n}" for n in range(named)]
+    assert spread.score[:named].tolist() == score[:named].tolist()
 
 
 class OneSection(Shelf):

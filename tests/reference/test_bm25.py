@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import LexicalSettings, Settings, TokenSettings
+from pincite.core.settings import LexicalSettings, SearchSettings, Settings, TokenSettings
 from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
-from pincite.retrieve.lexical import Lexical
+from pincite.search.pipeline import build
 
 REFERENCE = json.loads(Path(__file__).with_name("bm25.json").read_text())
 TEXTS, QUERIES = REFERENCE["texts"], REFERENCE["queries"]
@@ -39,8 +39,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def scores(index: Index, query: str, settings: LexicalSettings) -> list[float]:
     """Return the score of every text; those that are not found have none."""
-    retriever = Lexical(index.opened, settings)
-    found = {hit.chunk_id: hit.score for hit in retriever.retrieve(Query(query), 1000).hits}
+    search = SearchSettings(
+        pipeline="lexical", locators=False, names=False, aliases=False, typos=False
+    )
+    searcher = build(Settings(search=search, lexical=settings), index.opened)
+    found = {hit.chunk_id: hit.score for hit in searcher.find(Query(query), 1000).hits()}
     return [found.get(str(number), 0.0) for number in range(len(TEXTS))]
 
 

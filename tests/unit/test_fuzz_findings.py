@@ -22,7 +22,6 @@ from pincite.evaluate.judgements.published import read_citing_questions
 from pincite.ingest.enrichment.profile_file import parse_profile
 from pincite.ingest.load import parse
 from pincite.ingest.transfer import from_json, to_json
-from pincite.retrieve.place import PlaceFirst
 from pincite.store.files import read_arrays
 from pincite.store.manifest import manifest_of
 
@@ -145,13 +144,10 @@ def test_an_exam_question_that_is_no_text(tmp_path: Path, question: str) -> None
 def test_a_question_of_many_ranges_is_looked_up_for_a_few(make_index: Any) -> None:
     """Each range reads the chunks of a document: two hundred of them took seconds."""
     index = make_index({"a.md": "# T\n\n" + "".join(f"## 1.{n} A\n\nWords.\n\n" for n in range(9))})
-    place = index.pipeline.retriever
-    while not isinstance(place, PlaceFirst):
-        place = place.inner
     read = []
-    real = place.snapshot.chunks
-    place.snapshot.chunks = lambda doc_id: read.append(doc_id) or real(doc_id)
-    assert list(place.places("".join(f"1.{n % 8} through 1.{n % 7 + 1}, " for n in range(200))))
+    real = index.snapshot.chunks
+    index.snapshot.chunks = lambda doc_id: read.append(doc_id) or real(doc_id)
+    assert index.parse("".join(f"1.{n % 8} through 1.{n % 7 + 1}, " for n in range(200))).places
     assert len(read) <= 20
 
 

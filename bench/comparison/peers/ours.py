@@ -62,7 +62,7 @@ def words_from_texts(bench: Bench) -> Search:
 
 def pairs(bench: Bench) -> Search:
     """Read candidates that were found before, and nothing else."""
-    from pincite.rerank.cross_encoder import open_cross_encoder
+    from pincite.search.cross_encoder import open_cross_encoder
 
     model = open_cross_encoder("shipped", threads=1)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.answer.matches import Matches
-from pincite.core.types import Chunk, Filters, Hit, Ranking
+from pincite.core.types import Chunk, Filters, Hit
 from pincite.index.opened import OpenIndex
+from pincite.search.query import ParsedQuery
 
 SNIPPET_CHARS = 280
 CHARS_BEFORE = 40  # of a snippet, before the first of the query's words
@@ -27,6 +28,7 @@ class Passage:
     document: str  # the document's title
     snippet: str
     marks: tuple[tuple[int, int], ...]  # where the query's words stand in the snippet
+    is_named: bool = False  # the query names this very place
 
     @property
     def citation(self) -> str:
@@ -36,26 +38,26 @@ class Passage:
         return f"{self.document}, {where}{page}" if where != self.document else f"{where}{page}"
 
 
-def passages(ranking: Ranking, index: OpenIndex) -> list[Passage]:
-    """Return the hits of a ranking with their places and snippets."""
-    weights = index.term_weights(ranking.query.text)
-    chunks = index.snapshot.get(ranking.ids)
+def passages(query: ParsedQuery, hits: Sequence[Hit], index: OpenIndex) -> list[Passage]:
+    """Return hits with their places and snippets, which show the words that were searched for."""
+    chunks = index.snapshot.get([hit.chunk_id for hit in hits])
     index.snapshot.expect_below([chunk.id for chunk in chunks if chunk.kind != "piece"])
+    named = frozenset(query.places)
     cited: set[str] = set()
     found = []
-    for rank, (hit, chunk) in enumerate(zip(ranking.hits, chunks, strict=True), 1):
+    for rank, (hit, chunk) in enumerate(zip(hits, chunks, strict=True), 1):
         doc_id = chunk.span.doc_id
-        matches = Matches(chunk.text, weights, index.analyzer_of(doc_id))
+        matches = Matches(chunk.text, query.weights, index.analyzer_of(doc_id))
         # A place that the query names is cited as named, not as a part of it.
-        place = chunk
-        if "place" not in hit.features:
-            place = _exact_place(chunk, matches, index, ranking.query.filters)
-        if place.id in cited and _is_allowed(chunk, index, ranking.query.filters):
+        place, is_named = chunk, chunk.id in named
+        if not is_named:
+            place = _exact_place(chunk, matches, index, query.filters)
+        if place.id in cited and _is_allowed(chunk, index, query.filters):
             place = chunk
         cited.add(place.id)
         snippet, marks = _snippet(place, chunk, matches)
         title = index.title_of(doc_id) or doc_id
-        found.append(Passage(rank, hit, chunk, place, title, snippet, marks))
+        found.append(Passage(rank, hit, chunk, place, title, snippet, marks, is_named))
     return found
 
 

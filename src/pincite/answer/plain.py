@@ -6,7 +6,7 @@ from typing import Any
 
 from pincite.answer.passage import Passage
 from pincite.core.types import Chunk
-from pincite.retrieve.companions import Companion
+from pincite.search.related import Companion
 
 
 def passage_values(passage: Passage) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pincite.api import Index
 from pincite.ask.extract import Candidate
 from pincite.core.editions import years
 from pincite.core.types import Filters, Span
-from pincite.model.locators import mention_spans
+from pincite.search.query import ParsedQuery
 
 MOST_NEAREST = 3
 # Just below what is enough, something is there; further below, nothing is.
@@ -20,14 +20,15 @@ RELATIONS = ("refers_to", "exception_to", "refers_outside")
 
 
 def missing_place(
-    index: Index, question: str, filters: Filters, passages: Sequence[Passage], wanted: str
+    index: Index, query: ParsedQuery, passages: Sequence[Passage], wanted: str
 ) -> Abstention | None:
     """Return why a place that the question names is not there; None if one is, or none is named.
 
     ``wanted`` is what the question says beside the name. A bare number may be no place at all: it
     counts as one only where nothing else is said.
     """
-    found = [(key, question[start:end].strip()) for key, start, end in mention_spans(question)]
+    question, filters = query.text, query.filters
+    found = [(key, question[start:end].strip()) for key, start, end in query.mention_spans]
     homes = {key: _homes(index, key, filters) for key, _ in found}
     named = [(key, written) for key, written in found if homes[key] or not wanted or _is_name(key)]
     if not named:
@@ -46,7 +47,7 @@ def missing_place(
     if source := _referring(index, key, passages):
         message = f"{source} refers to {written}, which is not in these documents."
         return Abstention("referenced_but_missing", message, near)
-    above = next((known for place, known in index.missing_places(question, filters) if known), "")
+    above = next((known for place, known in query.missing if known), "")
     more = f" The nearest place above it is {above}." if above else ""
     return Abstention("not_in_corpus", f"There is no {written} in these documents.{more}", near)
 

@@ -175,10 +175,10 @@ class Asker:
     def _find(self, question: str, result: Result, k: int) -> Found:
         """Return the sources of a question, what can be quoted of them, and whether to answer."""
         settings, index = self.settings, self.index
-        filters = result.query.filters
-        wanted = " ".join(self._lookup.wanted(question))
+        query = result.parsed
+        wanted = " ".join(self._lookup.wanted(query))
         passages = current(index, question, result.passages)[:k]
-        abstention = missing_place(index, question, filters, result.passages, wanted)
+        abstention = missing_place(index, query, result.passages, wanted)
         context = build_context(
             index,
             result,
@@ -191,11 +191,11 @@ class Asker:
             abstention = abstention or Abstention("not_in_corpus", NOTHING_FOUND, near)
             return Found(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
-        quotes = self._lookup.quotes(question, passages, sources)
+        quotes = self._lookup.quotes(query, passages, sources)
         if quotes and (self._lookup.is_named(passages) or self._lookup.is_cited(question, quotes)):
             context = replace(context, sources=tuple(sources))
             return Found(question, passages, context, quotes, 1.0, None)
-        candidates = self._extractor.candidates(question, passages, context.sources)
+        candidates = self._extractor.candidates(query, passages, context.sources)
         known = features(candidates)
         confidence = MODEL.probability(known)
         least = settings.least_confidence

@@ -21,7 +21,8 @@ from pincite.core.editions import years
 from pincite.core.types import Chunk, Span
 from pincite.ingest.tokencount import estimated_tokens
 from pincite.model.locators import locator_key
-from pincite.retrieve.companions import Companion
+from pincite.search.query import ParsedQuery
+from pincite.search.related import Companion
 
 # Share of the budget that companions get at most; what they leave is for hits.
 COMPANION_SHARE = 0.25
@@ -50,7 +51,7 @@ def build_context(
     index: Index, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
 ) -> Context:
     """Return the sources for some hits of a search and for what belongs beside them."""
-    reader = _Reader(index, result.query.text)
+    reader = _Reader(index, result.parsed)
     hits_of = {passage.chunk.id for passage in passages}
     found = index.companions(result, 2 * companions) if companions and passages else []
     found = [each for each in found if each[0].of in hits_of][:companions]
@@ -122,9 +123,9 @@ def _within(sources: Sequence[Source], budget: int) -> list[Source]:
 class _Reader:
     """Reads chunks for one question."""
 
-    def __init__(self, index: Index, question: str) -> None:
+    def __init__(self, index: Index, query: ParsedQuery) -> None:
         self._index = index.opened
-        self._weights = index.opened.term_weights(question)
+        self._weights = query.weights
 
     def companion(self, companion: Companion, chunk: Chunk) -> Iterator[Source]:
         role = _ROLES[companion.relation]

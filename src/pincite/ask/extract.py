@@ -20,9 +20,8 @@ from pincite.api import Index
 from pincite.ask.quotes import NOT_QUOTED, Quote, Quoter
 from pincite.ask.shown import row_shown
 from pincite.ask.terms import asked_term, defined
-from pincite.core.stages import Retriever
 from pincite.core.types import Span
-from pincite.retrieve.dense import Dense
+from pincite.search.query import ParsedQuery
 
 MEANING, HIT, WORDS = 2.0, 1.0, 0.25
 # So many units are compared in meaning: each takes some milliseconds the first time.
@@ -57,16 +56,16 @@ class Extractor:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._dense = _dense(index.pipeline.retriever)
+        self._meaning = index.searcher.meaning
         self.quoter = Quoter(index)
 
     def candidates(
-        self, question: str, passages: Sequence[Passage], sources: Sequence[Source]
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
     ) -> list[Candidate]:
         """Return the units of the sources, best first."""
-        rough = sorted(self._rough(question, passages, sources), key=lambda each: -each.score)
+        rough = sorted(self._rough(query, passages, sources), key=lambda each: -each.score)
         best = rough[:COMPARED]
-        near = self._meaning(question, best)
+        near = self._cosines(query, best)
         found = [
             replace(each, meaning=cosine, score=each.score + MEANING * cosine)
             for each, cosine in zip(best, near, strict=True)
@@ -100,16 +99,16 @@ class Extractor:
         yield self.quoter.quote(candidate.source, with_items(candidate), shown)
 
     def _rough(
-        self, question: str, passages: Sequence[Passage], sources: Sequence[Source]
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
     ) -> Iterator[Candidate]:
         """Yield all units with what their words and their hit are worth."""
         opened = self._index.opened
-        weights = opened.term_weights(question)
+        weights = query.weights
         total = sum(weights.values()) or 1.0
         scores = {passage.chunk.id: passage.hit.score for passage in passages}
         top = max(scores.values(), default=1.0) or 1.0
         last = min(scores.values(), default=0.0)
-        term = asked_term(question)
+        term = asked_term(query.text)
         for source in sources:
             analyzer = opened.analyzer_of(source.span.doc_id)
             above = set(analyzer.terms(" ".join((*source.path[1:], source.locator))))
@@ -121,18 +120,19 @@ class Extractor:
                 score = worth + WORDS * share + defines
                 yield Candidate(source, unit, span, text, share, 0.0, score)
 
-    def _meaning(self, question: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+    def _cosines(self, query: ParsedQuery, candidates: Sequence[Candidate]) -> Sequence[float]:
         """Return the cosines of candidates with the question; zeros without an encoder."""
-        if self._dense is None or not candidates:
+        if self._meaning is None or not candidates:
             return [0.0] * len(candidates)
-        prefix = self._dense.encoder.spec.text_prefix
+        prefix = self._meaning.encoder.spec.text_prefix
         texts = [
             f"{prefix}{heading}\n{each.text[:MOST_UNIT_CHARS]}"
             for each in candidates
             for heading in [each.source.path[-1] if each.source.path else each.source.title]
         ]
-        vectors = self._dense.texts.of(texts)
-        found: list[float] = np.vecdot(vectors, self._dense.encode(question)).tolist()
+        vectors = self._meaning.texts.of(texts)
+        asked = self._meaning.encode(query.corrected)
+        found: list[float] = np.vecdot(vectors, asked).tolist()
         return found
 
 
@@ -197,11 +197,3 @@ def _touch(one: Quote, other: Quote) -> bool:
     first, second = sorted((one, other), key=lambda quote: quote.span.start)
     gap = second.span.start - first.span.end
     return 0 <= gap <= 4 and second.span.end - first.span.start <= MOST_JOINED_CHARS
-
-
-def _dense(retriever: Retriever) -> Dense | None:
-    """Return the part of a retriever that knows meanings; None if it has none."""
-    if isinstance(retriever, Dense):
-        return retriever
-    inner = getattr(retriever, "inner_retrievers", ())
-    return next((found for each in inner if (found := _dense(each)) is not None), None)

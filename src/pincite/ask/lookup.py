@@ -17,7 +17,8 @@ from pincite.ask.terms import asked_term, defined
 from pincite.core.tables import Cell, Table, find_cells, parse_table
 from pincite.core.types import Chunk, Span
 from pincite.index.cells import SEPARATOR, rows_of_cell
-from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
+from pincite.model.locators import PLACE_WORDS, locator_key
+from pincite.search.query import ParsedQuery
 
 # Words that ask for a place and say nothing of what is wanted there.
 _ASKING = frozenset(
@@ -50,7 +51,7 @@ class Lookup:
 
     def is_named(self, passages: Sequence[Passage]) -> bool:
         """Return whether the first hit is there because the question names it."""
-        return bool(passages) and "place" in passages[0].hit.features
+        return bool(passages) and passages[0].is_named
 
     def is_cited(self, question: str, quotes: Sequence[Quote]) -> bool:
         """Return whether a question names the row that is quoted, as a citation does."""
@@ -58,9 +59,10 @@ class Lookup:
         return SEPARATOR in name and any(name.startswith(locator_key(q.locator)) for q in quotes)
 
     def quotes(
-        self, question: str, passages: Sequence[Passage], sources: list[Source]
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: list[Source]
     ) -> list[Quote]:
         """Return the place, the definition or the cells that a question asks for; or nothing."""
+        question = query.text
         by_chunk = {source.chunk_id: source for source in sources}
         if not passages or passages[0].chunk.id not in by_chunk:
             return []
@@ -70,7 +72,7 @@ class Lookup:
         if not self.is_named(passages):
             found = self._by_number(question, passages, by_chunk)
             return self._quoter.with_notes(found, sources)
-        wanted = self.wanted(question)
+        wanted = self.wanted(query)
         if not wanted:
             span = self._definition(question, place) or self._quoter.opening(place)
             lead = self._quoter.lead_in(source, span, sources)
@@ -174,9 +176,9 @@ class Lookup:
             return list(self._cell(source, place, table, cells[0]))
         return [self._row(source, place, row) for row in best.rows[:1] if len(best.rows) == 1]
 
-    def wanted(self, question: str) -> list[str]:
+    def wanted(self, query: ParsedQuery) -> list[str]:
         """Return the words of a question that say what is wanted of the place that it names."""
-        named = mention_spans(question)
+        named, question = query.mention_spans, query.text
         if not named:
             return []  # the question as a whole is a name
         bare = question

@@ -13,12 +13,10 @@ from pincite import __version__
 from pincite.cli.terminal import print_json, say
 
 HOME = Path(__file__).parents[1]
-MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "rerank/minilm"}
+MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "search/minilm"}
 # What each extra of the package brings, by the modules that it is imported as. The metadata of
 # the package says it too, and takes ten times as long to read.
 EXTRAS = {
-    "chroma": ("httpx",),
-    "client": ("httpx",),
     "haystack": ("haystack",),
     "hub": ("sentence_transformers",),
     "langchain": ("langchain_core",),
@@ -26,14 +24,11 @@ EXTRAS = {
     "llama-index": ("llama_index.core",),
     "local-llm": ("xllamacpp",),
     "mcp": ("mcp",),
-    "milvus": ("pymilvus",),
     "mongodb": ("pymongo",),
     "ocr": ("rapidocr",),
     "postgres": ("psycopg",),
     "ray": ("ray",),
-    "re2": ("re2",),
-    "serve": ("fastapi", "uvicorn", "python_multipart", "jinja2"),
-    "train": ("torch", "onnx"),
+    "serve": ("fastapi", "uvicorn", "python_multipart", "prometheus_client"),
 }
 
 

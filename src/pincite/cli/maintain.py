@@ -98,7 +98,7 @@ def export(call: Call, folder: Path, with_similar: bool) -> None:
     from pincite.evaluate.synthetic import records
     from pincite.exchange import export_index
     from pincite.index.opened import OpenIndex
-    from pincite.retrieve.similar import Similar, model_of
+    from pincite.search.related import Similar, model_of
 
     opened = OpenIndex.open(call.index, call.settings.store)
     model = model_of(opened)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pincite.answer.passage import Passage
     from pincite.api import Index, Result
     from pincite.core.types import Chunk, Filters
-    from pincite.explain import WhyNot
-    from pincite.retrieve.companions import Companion
+    from pincite.search.explain import WhyNot
+    from pincite.search.related import Companion
 
     Beside = list[tuple[Companion, Chunk]]
 
@@ -80,7 +80,7 @@ def search(
         _warm(opened)
         result = opened.search(query, k, filters, budget_ms=budget_ms)
         used = result.query.filters  # with the audience that the question names
-        missing = opened.missing_places(query, used)
+        missing = result.parsed.missing
         empty = opened.explain_filters(used)
         beside = opened.companions(result, COMPANIONS)
         if save is not None:
@@ -119,7 +119,7 @@ def _search_values(
         "query": result.query.text,
         "filters": set_filters(result.query.filters),
         "note": empty,
-        "notes": list(result.ranking.notes),
+        "notes": list(result.notes),
         "hits": [passage_values(passage) for passage in result.passages],
         "missing": [{"place": place, "nearest": nearest or None} for place, nearest in missing],
         "corrections": dict(result.corrections),
@@ -137,9 +137,9 @@ def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | No
     for place, nearest in missing:
         near = f"; the nearest is {nearest}" if nearest else ""
         tell(f"note: there is no place {place} in this index{near}")
-    for note in result.ranking.notes:
+    for note in result.notes:
         tell(f"note: {note}")
-    if not result.passages and not (result.steps[0].ranking.hits and result.ranking.notes):
+    if not result.passages and not (len(result.steps[0].table) and result.notes):
         where = "what the filters leave" if set_filters(result.query.filters) else "this index"
         tell(f"nothing in {where} shares a word with that query")
 
@@ -168,7 +168,7 @@ def _print_snippet(passage: Passage) -> None:
 
 def _why(passage: Passage) -> str:
     features = {name: value for name, value in passage.hit.features.items() if value}
-    if "place" in features:
+    if passage.is_named:
         return REASONS["place"]
     # The sum of what is shown, so that it adds up to the reader as well.
     digits = 1 if passage.hit.score >= 5 else 2

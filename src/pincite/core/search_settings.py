@@ -10,7 +10,7 @@ from typing import Literal
 class SearchSettings:
     """What a search returns."""
 
-    # Named pipeline; see pincite.pipeline.PRESETS.
+    # Named pipeline; see pincite.search.pipeline.PRESETS.
     pipeline: str = "default"
     # How many hits come out.
     k: int = 10

@@ -6,30 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pincite.core.types import Chunk, Document, Query, Ranking
+from pincite.core.types import Chunk, Document
 
 Load = Callable[[Path], Document]
 Split = Callable[[Document], Iterator[Chunk]]
-
-
-class Retriever(Protocol):
-    """Finds candidates. Whatever adds candidates is a Retriever, also around another one."""
-
-    @property
-    def name(self) -> str: ...
-
-    def retrieve(self, query: Query, k: int) -> Ranking:
-        """Return at most ``k`` hits; fewer is fine. Top 10 is a prefix of top 100."""
-        ...
-
-
-class Reranker(Protocol):
-    """Reorders or drops hits; never invents one."""
-
-    @property
-    def name(self) -> str: ...
-
-    def rerank(self, ranking: Ranking) -> Ranking: ...
 
 
 class PairScorer(Protocol):

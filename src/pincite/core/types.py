@@ -6,7 +6,7 @@ All are frozen. Mappings and sequences inside them are treated as read-only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Literal
@@ -227,16 +227,6 @@ class Ranking:
         """
         return self if k >= len(self.hits) else replace(self, hits=self.hits[:k])
 
-    def lifted(self, stage: str, lifts: Iterable[float]) -> Ranking:
-        """Return the hits with something added to each score, under the stage's name."""
-        lifted = (
-            Hit(hit.chunk_id, hit.score + lift, {**hit.features, stage: lift}, hit.raw)
-            if lift
-            else hit
-            for hit, lift in zip(self.hits, lifts, strict=True)
-        )
-        return replace(self, hits=tuple(lifted))
-
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -245,15 +235,6 @@ class Judgement:
     query_id: str
     span: Span
     relevance: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one stage of a pipeline made, and how long it took."""
-
-    stage: str
-    ranking: Ranking
-    seconds: float
 
 
 def by_id(chunks: Sequence[Chunk]) -> dict[str, Chunk]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pincite.evaluate.runs import Part, Run
-from pincite.rerank.calibration import calibration_error
+from pincite.search.calibration import calibration_error
 
 BINS = 10
 CURVE_POINTS = 60

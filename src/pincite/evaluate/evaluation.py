@@ -84,5 +84,5 @@ def run_of(
 
 
 def _settings_name(index: Index) -> str:
-    stages = "+".join(stage.name for stage in index.pipeline.rerankers)
+    stages = "+".join(index.searcher.rerankers)
     return f"{index.settings.fingerprint()}/{stages}" if stages else index.settings.fingerprint()

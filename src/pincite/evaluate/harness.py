@@ -10,7 +10,7 @@ from pincite.answer.passage import passages
 from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings, merged
-from pincite.core.types import Chunk, Ranking
+from pincite.core.types import Chunk, Hit
 from pincite.evaluate import losses
 from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.evaluate.judgements.questions import Question
@@ -18,8 +18,8 @@ from pincite.evaluate.measures import Measure
 from pincite.evaluate.runs import Answer, Asked, Found, State
 from pincite.evaluate.word_measures import WordMeasures
 from pincite.index.opened import OpenIndex
-from pincite.pipeline import PRESETS
-from pincite.retrieve.neighbours import Neighbours
+from pincite.search.neighbours import Neighbours
+from pincite.search.pipeline import PRESETS
 
 MOST_EVIDENCE_CHARS = 20_000
 FEW_DOCUMENTS = 10
@@ -49,11 +49,10 @@ def without(opened: OpenIndex, settings: Settings, stage: str) -> Index:
     if stage in SWITCHES:
         return Index(opened, merged(settings, SWITCHES[stage], origin="--without"))
     index = Index(opened, settings)
-    known = [each.name for each in index.pipeline.rerankers]
-    if stage not in known:
-        names = ", ".join([*SWITCHES, *known])
+    if stage not in index.searcher.rerankers:
+        names = ", ".join([*SWITCHES, *index.searcher.rerankers])
         raise ConfigError(f"no stage {stage!r} to leave out", hint=f"stages: {names}")
-    index.pipeline = index.pipeline.without(stage)
+    index.searcher = index.searcher.without(stage)
     return index
 
 
@@ -152,15 +151,15 @@ def _answer(
     text = gold.question.text
     start = time.perf_counter()
     # As deep as with re-rankers: what lies below is "order", whether there is one or not.
-    steps, stages = index.steps(text, max(how.depth, index.pipeline.depth))
+    steps, stages = index.steps(text, max(how.depth, index.searcher.depth))
     seconds = time.perf_counter() - start
-    ranking = steps[-1].ranking.top(how.depth)
-    chunks = index.snapshot.get(ranking.ids)
+    last = steps[-1].table.hits(how.depth)
+    chunks = index.snapshot.get([hit.chunk_id for hit in last])
     answering = {chunk.id: met for chunk in chunks if (met := gold.met_by(chunk))}
     for step in steps:  # what a stage dropped, or put below the hits that are kept
-        answering |= {i: gold.chunks[i] for i in step.ranking.ids if i in gold.chunks}
+        answering |= {i: gold.chunks[i] for i in step.table.names() if i in gold.chunks}
     seen = losses.ranks(steps, answering)
-    cells = _cells(index, ranking, gold, how.k) if asked.has_cell else set()
+    cells = _cells(index, text, last[: how.k], gold) if asked.has_cell else set()
     hits = tuple(
         Found(
             chunk.id,
@@ -172,7 +171,7 @@ def _answer(
             chunk.id in cells,
             bool(gold.documents) and chunk.span.doc_id not in gold.documents,
         )
-        for hit, chunk in zip(ranking.hits, chunks, strict=True)
+        for hit, chunk in zip(last, chunks, strict=True)
     )
     lost = ""
     if asked.state == "not in corpus":
@@ -180,7 +179,7 @@ def _answer(
     elif asked.state == "not searched":
         lost = losses.CHUNKING
     elif asked.state == "judged":
-        lost = losses.lost_at(index.pipeline, ranking.query, seen, answering or gold.chunks, how.k)
+        lost = losses.lost_at(index.searcher, steps, answering or gold.chunks, how.k)
     return Answer(hits, seen, seconds, stages, lost), chunks
 
 
@@ -214,13 +213,13 @@ def _cell_spans(gold: Gold, corpus: Corpus) -> list[tuple[str, int, int]]:
     return [key for span in spans if (key := (span.doc_id, span.start, span.end)) in rows]
 
 
-def _cells(index: Index, ranking: Ranking, gold: Gold, k: int) -> set[str]:
+def _cells(index: Index, text: str, hits: Sequence[Hit], gold: Gold) -> set[str]:
     """Return the hits whose passage shows a row that is asked for, not just its table."""
     wanted = {span for need in gold.spans for span, _ in need}
     rows = [index.snapshot.text(s.doc_id)[s.start : s.end].strip() for s in wanted]
     return {
         each.chunk.id
-        for each in passages(ranking.top(k), index.opened)
+        for each in passages(index.parse(text), hits, index.opened)
         if each.place.span in wanted
         or (each.chunk.id in gold.chunks and any(row in each.snippet for row in rows))
     }

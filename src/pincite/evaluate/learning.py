@@ -11,15 +11,15 @@ import numpy as np
 
 from pincite.api import Index
 from pincite.core.errors import SourceError
-from pincite.core.types import Query
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.files import load
 from pincite.evaluate.judgements.questions import Place
 from pincite.learn.examples import Examples
 from pincite.learn.labels import Gold, grade_by_place
 from pincite.learn.train import FOLDS
-from pincite.pipeline import features_of
-from pincite.retrieve.spread import section_of
+from pincite.search.diversity import section_of
+from pincite.search.learned import feature_lines
+from pincite.search.pipeline import features_of
 
 MAX_QUESTION_CHARS = 10_000
 
@@ -71,9 +71,10 @@ def examples_of(index: Index, judged: Sequence[Judged], k: int) -> Examples:
     features = features_of(index.settings, index.opened)
     tables, grades, sizes = [], [], []
     for each in judged:
-        ranking = index.pipeline.search(Query(each.text), max(k, index.settings.search.depth))
-        table = features.of(ranking, k)
-        chunks = index.snapshot.get(ranking.ids[: len(table)])
+        query = index.parse(each.text)
+        found = index.searcher.search(query.query, max(k, index.settings.search.depth))
+        table = feature_lines(features, query, found, k)
+        chunks = index.snapshot.get(found.names()[: len(table)])
         tables.append(table)
         grades += [grade_by_place(chunk, each.golds) for chunk in chunks]
         sizes.append(len(table))

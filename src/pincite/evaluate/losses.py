@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from pincite.core.stages import Retriever
-from pincite.core.types import Query, Ranking, Step
-from pincite.pipeline import Pipeline
+from pincite.search.candidates import Step
+from pincite.search.explain import proposals
+from pincite.search.pipeline import Searcher
 
 NOT_IN_CORPUS = "not in the documents"
 CHUNKING = "chunking"
@@ -18,27 +18,23 @@ CAUSES = (NOT_IN_CORPUS, CHUNKING, FIRST_STAGE, FUSION, ORDER)
 
 
 def ranks(steps: Sequence[Step], answers: Mapping[str, object]) -> dict[str, int | None]:
-    """Return the rank of the first hit that answers, after each stage."""
-    return {step.stage: _rank(step.ranking, answers) for step in steps}
+    """Return the rank of the first candidate that answers, after each stage."""
+    return {step.stage: _rank(step.table.names(step.table.order()), answers) for step in steps}
 
 
-def _rank(ranking: Ranking, answers: Mapping[str, object]) -> int | None:
-    found = (rank for rank, chunk_id in enumerate(ranking.ids, 1) if chunk_id in answers)
+def _rank(ids: Sequence[str], answers: Mapping[str, object]) -> int | None:
+    found = (rank for rank, chunk_id in enumerate(ids, 1) if chunk_id in answers)
     return next(found, None)
 
 
 def lost_at(
-    pipeline: Pipeline,
-    query: Query,
-    seen: Mapping[str, int | None],
-    answers: Mapping[str, object],
-    k: int,
+    searcher: Searcher, steps: Sequence[Step], answers: Mapping[str, object], k: int
 ) -> str:
     """Return what lost the answer; empty if it is among the first ``k``.
 
-    ``seen`` has the ranks after each stage, in order. A stage that had it among the first ``k``
-    and hands it to one that has not: the latter lost it.
+    A stage that had it among the first ``k`` and hands it to one that has not: the latter lost it.
     """
+    seen = ranks(steps, answers)
     stages = list(seen)
     kept = [rank is not None and rank <= k for rank in seen.values()]
     if kept[-1]:
@@ -46,17 +42,7 @@ def lost_at(
     if any(kept):
         last = max(at for at, is_kept in enumerate(kept) if is_kept)
         return stages[last + 1]
-    for part in _parts(pipeline.retriever):
-        rank = _rank(part.retrieve(query, k), answers)
-        if rank is not None:
-            return FUSION
-    return FIRST_STAGE if seen[stages[0]] is None else ORDER
-
-
-def _parts(retriever: Retriever) -> Iterator[Retriever]:
-    """Yield the retrievers that propose candidates side by side."""
-    inner = getattr(retriever, "inner_retrievers", ())
-    for part in inner:
-        if len(inner) > 1:
-            yield part
-        yield from _parts(part)
+    query = searcher.reader.read(steps[0].query)
+    if any(_rank(ids[:k], answers) for ids in proposals(searcher, query).values()):
+        return FUSION
+    return FIRST_STAGE if seen[stages[searcher.first - 1]] is None else ORDER

@@ -58,7 +58,15 @@ class Aliases:
         """Return other names of what the text names, those that most places give first."""
         if not self._has_any:
             return []
-        named = self._named(text)
+        named, known = self._named(text), self._known
+        if known is not None:  # most queries name nothing that has another name, and end here
+            named = [
+                name
+                for name in named
+                if name in known.terms
+                or name in self._synonyms
+                or locator_key(name) in known.aliases
+            ]
         if not named:
             return []
         votes: dict[str, Counter[str]] = {}

@@ -75,13 +75,9 @@ class OpenIndex:
         except ConfigError:
             return {}  # a profile that was moved or changed must not keep anybody from searching
 
-    def term_weights(self, text: str, *, content: bool = False) -> dict[str, float]:
-        """Return what each term of a text is worth here, in all languages of the index.
-
-        With ``content`` those that say what it is about, if there are any.
-        """
-        readings = self.analyzer.readings(text, content=content).values()
-        resolved = self.lexical.resolve([term for terms in readings for term in terms])
+    def weights_of(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return what each of some terms is worth here: rare ones more than common ones."""
+        resolved = self.lexical.resolve(list(terms))
         size, bm25 = self.lexical.size, Bm25()
         idf = [bm25.idf(term.df, size) for term in resolved.terms]
         return dict(zip(resolved.words, idf, strict=True))

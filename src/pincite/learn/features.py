@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pincite.core.types import Chunk, Hit, Query, Ranking
+from pincite.core.types import Chunk, Query
 from pincite.index.bm25 import Bm25
 from pincite.index.lexical import QueryTerms
 from pincite.index.opened import OpenIndex
 from pincite.index.places import Places
 from pincite.index.postings import Array
+from pincite.index.rows import Rows
 from pincite.index.windows import window_scores
 from pincite.learn.documents import DocumentScores
 from pincite.learn.matches import Matches, match_streams
 from pincite.learn.pool_features import NOWHERE, OF_POOL, Pool
 from pincite.learn.text_features import OF_TEXT, Texts
 from pincite.learn.word_features import OF_WORDS, PUBLISHED, bm25_rank, rank_confidence_ratio
-from pincite.retrieve.dense import Dense
-from pincite.retrieve.lexical import MAX_TERMS, Lexical
-from pincite.retrieve.rows import Rows
 
 # Best windows of so many words, beside the one that the first stage looks at.
 WINDOWS = {"window_25": 25, "window_50": 50, "window_200": 200}
@@ -34,7 +33,7 @@ WINDOW_K1 = 0.2
 PARTS = {"bm25_terms": "terms", "bm25_pairs": "pairs", "bm25_window": "window"}
 SCORES = {"late_score": "late", "cross_score": "rerank"}
 # Whether the query names it, and its score before this stage / the best one.
-NAMED = {"named_place": "place", "named_entity": "entities"}
+NAMED = ("named_place", "named_entity")
 OF_DOCUMENT = ("document_bm25", "document_bm25_share", "document_coverage")
 INSIDE = ("inside_bm25", "inside_share", "inside_coverage")
 OF_WHOLE = (*OF_DOCUMENT, *INSIDE)
@@ -42,14 +41,31 @@ OURS = ("bm25", *PARTS, "stage_share", *NAMED, *WINDOWS, *OF_WHOLE, *OF_POOL, *O
 NAMES = (*PUBLISHED, *OURS)
 # How well each of some chunks matches a question word by word; NaN where it is not known.
 WordMatches = Callable[[str, Sequence[str]], Array]
+# The cosines of a question with rows.
+Cosines = Callable[[str, Array], Array]
+# Of a page pasted as a query, the beginning says enough.
+MAX_TERMS = 1000
 _SPLIT_NAME = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What stages know of the candidates of a question, best first; NaN where they know nothing."""
+
+    ids: Sequence[str]
+    rows: Array  # of the index; NOWHERE for a place that is not searched itself
+    words: Array  # scores by words, on their own scale
+    stage: Array  # the score before this stage / the best one
+    is_place: Array  # the query names it
+    is_entity: Array
+    measured: Mapping[str, Array] = field(default_factory=dict)  # by the names that stages gave
 
 
 class Features:
     """Works out the features of candidates in one index.
 
     Args:
-        dense: says how near candidates are in meaning, where no stage before has.
+        meaning: says how near rows are in meaning, where no stage before has.
         late: says how well chunks match a question word by word (MaxSim), in the same way.
     """
 
@@ -59,60 +75,54 @@ class Features:
         self,
         index: OpenIndex,
         rows: Rows | None = None,
-        dense: Dense | None = None,
+        meaning: Cosines | None = None,
         late: WordMatches | None = None,
     ) -> None:
         self.index = index
         self.rows = rows or Rows(index)
-        self.dense = dense
+        self.meaning = meaning
         self.late = late
         self.bm25 = Bm25()
         self._words_of = lru_cache(maxsize=20_000)(self._look_up_words)
 
-    def of(self, ranking: Ranking, k: int) -> Array:
-        """Return a line of features for each of the first ``k`` hits; all hits are the pool."""
-        hits = ranking.hits[:k]
-        table = dict.fromkeys(NAMES, np.zeros(len(hits)))
-        if not hits:
+    def of(self, query: Query, columns: Columns, k: int) -> Array:
+        """Return a line of features for each of the first ``k``; all candidates are the pool."""
+        ids, rows = columns.ids[:k], columns.rows[:k]
+        if not ids:
             return np.zeros((0, len(NAMES)))
-        rows = self._rows_of(ranking.ids)
-        rank = np.arange(len(hits))
+        count = len(ids)
+        table = dict.fromkeys(NAMES, np.zeros(count))
+        rank = np.arange(count)
         table["bm25_rank"], table["rank_confidence_ratio"] = (
             bm25_rank(rank),
             rank_confidence_ratio(rank),
         )
-        table |= _stage_scores(hits)
-        table["semantic_similarity"] = self._similarity(ranking.query, hits, rows[:k])
-        if self.late is not None and not any("late" in hit.raw for hit in hits):
-            matches = self.late(ranking.query.text, [hit.chunk_id for hit in hits])
-            table["late_score"] = np.nan_to_num(matches)
-        pool = self._pool(ranking, rows, len(hits))
+        table |= _of_stages(columns, count)
+        table["semantic_similarity"] = self._similarity(query, columns, count)
+        if self.late is not None and "late" not in columns.measured:
+            table["late_score"] = np.nan_to_num(self.late(query.text, ids))
+        pool = self._pool(columns, count)
         table |= {name: feature(pool) for name, feature in OF_POOL.items()}
-        chunks = self.index.snapshot.get([hit.chunk_id for hit in hits])
-        for name, values in self._of_words(ranking.query, chunks, rows[:k]).items():
+        chunks = self.index.snapshot.get(ids)
+        for name, values in self._of_words(query, chunks, rows).items():
             table[name] = values
         return np.stack([table[name] for name in NAMES], axis=1)
 
-    def _rows_of(self, ids: Sequence[str]) -> Array:
-        found = self.rows.find(ids)
-        names = [name.decode() for name in self.rows.ids(found).tolist()]
-        row_of = dict(zip(names, found.tolist(), strict=True))
-        return np.array([row_of.get(chunk_id, NOWHERE) for chunk_id in ids], dtype=np.int64)
-
-    def _similarity(self, query: Query, hits: Sequence[Hit], rows: Array) -> Array:
-        """Return the cosine of each hit's best window with the question; 0 without vectors."""
-        known = np.array([hit.raw.get("dense", np.nan) for hit in hits])
-        if self.dense is not None and np.isnan(known).any():
-            at = np.flatnonzero(rows != NOWHERE)
-            known[at] = self.dense.begin(query).parts(rows[at])[:, 0]
+    def _similarity(self, query: Query, columns: Columns, count: int) -> Array:
+        """Return the cosine of each candidate's best window; 0 without vectors."""
+        known = columns.measured.get("dense", np.full(count, np.nan))[:count].copy()
+        if self.meaning is not None and np.isnan(known).any():
+            at = np.flatnonzero(columns.rows[:count] != NOWHERE)
+            known[at] = self.meaning(query.text, columns.rows[at])
         return np.asarray(np.nan_to_num(known))
 
-    def _pool(self, ranking: Ranking, rows: Array, k: int) -> Pool:
+    def _pool(self, columns: Columns, k: int) -> Pool:
+        rows = columns.rows
         home = np.where(rows == NOWHERE, NOWHERE, self._documents[rows])
         edge = np.append(self._documents, [NOWHERE, NOWHERE])  # at -1 and behind the last
         return Pool(
             k=k,
-            scores=np.array([words_score(hit) for hit in ranking.hits]),
+            scores=np.nan_to_num(columns.words),
             rows=rows,
             documents=home,
             pages=np.where(rows == NOWHERE, NOWHERE, self._pages[rows]),
@@ -237,30 +247,16 @@ class Features:
         return frozenset(self.index.analyzer_of(doc_id).terms(text))
 
 
-def words_score(hit: Hit) -> float:
-    """Return what the first stage gave for words alone, on its own scale.
-
-    >>> words_score(Hit("a", 3.0, {"terms": 1.5, "pairs": 0.5, "place": 1.0}))
-    2.0
-    """
-    parts = (hit.features.get(name, 0.0) for name in Lexical.part_names)
-    return hit.raw.get(Lexical.name, sum(parts))
-
-
-def _stage_scores(hits: Sequence[Hit]) -> Mapping[str, Array]:
-    """Return what stages wrote on the hits; a hybrid's shares are turned back into scores."""
-    totals = np.array([words_score(hit) for hit in hits])
-    shares = np.array(
-        [sum(hit.features.get(name, 0.0) for name in Lexical.part_names) for hit in hits]
-    )
-    scale = np.divide(totals, shares, out=np.zeros(len(hits)), where=shares != 0)
-    table = {"bm25": totals}
-    for name, part in PARTS.items():
-        table[name] = scale * np.array([hit.features.get(part, 0.0) for hit in hits])
-    best = hits[0].score
-    table["stage_share"] = np.array([hit.score / best if best > 0 else 0.0 for hit in hits])
-    for name, stage in NAMED.items():
-        table[name] = np.array([float(hit.features.get(stage, 0.0) > 0) for hit in hits])
-    for name, stage in SCORES.items():
-        table[name] = np.array([hit.raw.get(stage, 0.0) for hit in hits])
-    return table
+def _of_stages(columns: Columns, count: int) -> dict[str, Array]:
+    """Return what stages wrote on the first candidates; 0 where one did not run."""
+    zeros = np.zeros(count)
+    table = {
+        name: np.nan_to_num(columns.measured.get(own, zeros)[:count])
+        for name, own in (PARTS | SCORES).items()
+    }
+    return table | {
+        "bm25": np.nan_to_num(columns.words[:count]),
+        "stage_share": columns.stage[:count],
+        "named_place": columns.is_place[:count].astype(float),
+        "named_entity": columns.is_entity[:count].astype(float),
+    }

@@ -14,7 +14,7 @@ from pincite.core.tables import find_cells, parse_table
 from pincite.core.types import Chunk, Span, by_id
 from pincite.mcp import models
 from pincite.mcp.places import SCHEME, Reader
-from pincite.retrieve.references import Reference
+from pincite.search.related import Reference
 
 RESULT_CHARS = 600  # of one result: eight of them are about 1,500 tokens
 EVIDENCE_CHARS = 200
@@ -62,7 +62,7 @@ def _notes(reader: Reader, result: Result) -> list[str]:
         for written, taken in result.corrections.items()
     ]
     notes += [note for note in (reader.index.explain_filters(filters),) if note]
-    notes += result.ranking.notes
+    notes += result.notes
     if not result.passages:
         notes.append("Nothing found. Try other words, or fewer.")
     return notes

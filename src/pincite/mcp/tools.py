@@ -16,7 +16,7 @@ from pincite.ask.asker import Asker
 from pincite.core.errors import PinciteError
 from pincite.mcp import answers, models
 from pincite.mcp.places import SCHEME, Reader
-from pincite.retrieve.references import references
+from pincite.search.related import references
 
 MAX_QUERY_CHARS = 2_000
 MAX_NAME_CHARS = 500

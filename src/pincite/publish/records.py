@@ -12,7 +12,7 @@ import numpy as np
 
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk, Facts, Loaded
-from pincite.retrieve.neighbours import Homes
+from pincite.search.neighbours import Homes
 from pincite.store.files import Array
 from pincite.store.graph import GraphRows
 from pincite.store.mongodb.engine import Record

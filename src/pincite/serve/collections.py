@@ -19,7 +19,7 @@ from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavai
 from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
-from pincite.rerank.metrics import Metrics
+from pincite.search.metrics import Metrics
 from pincite.store.location import GenerationPoller, Location
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.

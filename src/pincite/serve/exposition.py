@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client import core as families
 from prometheus_client.registry import Collector
 
-from pincite.rerank.metrics import Histogram, Metrics, Outcome
+from pincite.search.metrics import Histogram, Metrics, Outcome
 from pincite.serve.metrics import HttpMetrics
 from pincite.serve.service import Service
 

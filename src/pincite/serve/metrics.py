@@ -7,7 +7,7 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from threading import Lock
 
-from pincite.rerank.metrics import Histogram
+from pincite.search.metrics import Histogram
 
 # What happened lately is kept in steps of this many seconds.
 STEP_SECONDS, STEPS = 20, 60

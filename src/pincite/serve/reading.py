@@ -10,8 +10,9 @@ from pincite.answer.plain import companion_values, passage_values
 from pincite.api import Index, TableCell
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, StoreError
-from pincite.core.types import Chunk, Filters, Step
-from pincite.explain import WhyNot
+from pincite.core.types import Chunk, Filters
+from pincite.search.candidates import Step
+from pincite.search.explain import WhyNot
 
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
@@ -39,7 +40,7 @@ def search(
         "query": query,
         "filters": set_filters(used),
         "note": index.explain_filters(used),
-        "notes": list(result.ranking.notes),
+        "notes": list(result.notes),
         "hits": [passage_values(passage) for passage in result.passages],
         "missing": [
             {"place": place, "nearest": nearest or None}
@@ -78,12 +79,12 @@ def explain(
 
 
 def _stage(index: Index, step: Step) -> dict[str, Any]:
-    hits = step.ranking.hits[:LISTED]
+    hits = step.table.hits(LISTED)
     places = index.snapshot.places([hit.chunk_id for hit in hits])
     return {
         "stage": step.stage,
         "seconds": step.seconds,
-        "candidates": len(step.ranking.hits),
+        "candidates": len(step.table),
         "hits": [
             {
                 "chunk": hit.chunk_id,

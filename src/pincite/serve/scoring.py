@@ -15,8 +15,8 @@ from pincite.core.settings import Settings
 from pincite.core.stages import PairScorer
 from pincite.embed.encoders import open_encoder
 from pincite.embed.models import Encoder
-from pincite.rerank.reading import checked, stretches
-from pincite.rerank.scorers import LazyScorer, open_scorer
+from pincite.search.scorers import LazyScorer, open_scorer
+from pincite.search.windows import checked, stretches
 from pincite.serve.errors import took_too_long
 
 # Pairs between two looks at the clock.

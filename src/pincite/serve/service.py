@@ -14,7 +14,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from pincite.api import Index
 from pincite.core.errors import ConfigError, PinciteError
 from pincite.core.settings import Settings
-from pincite.rerank.metrics import Metrics
+from pincite.search.metrics import Metrics
 from pincite.serve.audit_log import AuditLog
 from pincite.serve.callers import OWNER, Caller, caller_of
 from pincite.serve.collections import Collection

@@ -15,7 +15,8 @@ import numpy as np
 
 from pincite.api import Index
 from pincite.learn.features import Features
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
+from pincite.search.pipeline import Stage
 from pincite.tune.bench import Bench
 from pincite.tune.space import Trial, cost_class
 
@@ -76,8 +77,9 @@ class Costs:
         index = Index(ground.opened, trial.settings)
         if trial.learned:
             model = self.bench.learned.model(ground, trial, {})
-            stages = [*index.pipeline.rerankers, Learned(model, Features(ground.opened))]
-            index.pipeline = replace(index.pipeline, rerankers=stages)
+            learned: Stage = Learned(model, Features(ground.opened))
+            stages = [*index.searcher.stages, ("learned", learned)]
+            index.searcher = replace(index.searcher, stages=stages)
         return index
 
 

@@ -17,7 +17,7 @@ from pincite.core.errors import SourceError
 from pincite.evaluate.judgements.coverage import Corpus, Gold
 from pincite.index.postings import Array
 from pincite.learn.examples import folds_by_group
-from pincite.retrieve.spread import section_of
+from pincite.search.diversity import section_of
 
 By = Literal["document", "section", "wording"]
 

@@ -14,7 +14,7 @@ from pincite.evaluate.statistics import compare, mean_with_interval
 from pincite.index.postings import Array
 from pincite.learn.features import Features
 from pincite.learn.model import Model
-from pincite.rerank.learned import Learned
+from pincite.search.learned import Learned
 from pincite.tune.ground import Ground
 from pincite.tune.groups import folded
 from pincite.tune.holdout import look
@@ -57,7 +57,8 @@ def _values(session: Session, asked: list[Question], trial: Trial, model: Model 
     stage = Learned(model, Features(ground.opened)) if model else None
     lines = []
     for at in range(len(asked)):
-        ranking = ground.ranking(at, plan)
-        ranking = stage.rerank(ranking) if stage else ranking
-        lines.append(ground.line(at, ranking.ids[:depth]))
+        table = ground.table(at, plan)
+        if stage:
+            table = stage(ground.query(asked[at].text, plan), table)
+        lines.append(ground.line(at, table.best(depth).names()))
     return np.asarray(session.wish.measure.of(tabulated(lines)))

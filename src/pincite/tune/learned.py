@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.types import Ranking
 from pincite.evaluate.judgements.coverage import Gold
 from pincite.index.postings import Array
 from pincite.learn.examples import Examples
 from pincite.learn.features import NAMES, Features
 from pincite.learn.model import Model
 from pincite.learn.train import fit, fit_calibrated
-from pincite.rerank.learned import Learned
+from pincite.search.candidates import Candidates
+from pincite.search.learned import feature_lines, judged
 from pincite.tune.ground import Ground
 from pincite.tune.groups import Folds
 from pincite.tune.space import LEARNED_K, Trial
@@ -26,16 +26,6 @@ from pincite.tune.watching import Watcher
 
 # With fewer questions that a candidate answers there is nothing to learn that would hold.
 FEWEST_EXAMPLES = 100
-
-
-class _Known:
-    """Features that were worked out before, by ranking."""
-
-    def __init__(self, tables: dict[str, Array]) -> None:
-        self.tables = tables
-
-    def of(self, ranking: Ranking, k: int) -> Array:
-        return self.tables[ranking.query.text][:k]
 
 
 class LearnedTrials:
@@ -50,24 +40,25 @@ class LearnedTrials:
         self.folds = folds
         self.depth = depth
         self._value = value
-        self._last: tuple[str, list[Ranking], Examples] | None = None
+        self._last: tuple[str, list[Candidates], Examples] | None = None
 
     def values(self, ground: Ground, trial: Trial, watcher: Watcher | None) -> list[Array]:
         """Return for each fold that is left out what the trial brings for every question."""
-        rankings, examples = self._examples(ground, trial, watcher)
+        tables, examples = self._examples(ground, trial, watcher)
         count = self.folds.count
         models = {
             (one, other): self._model(trial.learned, examples, one, other)
             for one in range(count)
             for other in range(one, count)
         }
-        known: Any = _Known(_tables(rankings, examples))
-        found = np.zeros((count, len(rankings)))
-        for at, ranking in enumerate(rankings):
+        found = np.zeros((count, len(tables)))
+        starts, sizes = examples.starts.tolist(), examples.sizes.tolist()
+        for at, table in enumerate(tables):
+            lines = examples.table[starts[at] : starts[at] + sizes[at]]
             own = int(self.folds.fold[at])
             pairs = [(min(own, other), max(own, other)) for other in range(count)]
-            ids = [Learned(models[pair], known).rerank(ranking).ids for pair in pairs]
-            found[:, at] = self._value(ground, at, [each[: self.depth] for each in ids])
+            ordered = [judged(models[pair], table, lines).best(self.depth) for pair in pairs]
+            found[:, at] = self._value(ground, at, [each.names() for each in ordered])
         return list(found)
 
     def model(self, ground: Ground, trial: Trial, about: dict[str, Any]) -> Model:
@@ -83,40 +74,33 @@ class LearnedTrials:
 
     def _examples(
         self, ground: Ground, trial: Trial, watcher: Watcher | None
-    ) -> tuple[list[Ranking], Examples]:
+    ) -> tuple[list[Candidates], Examples]:
         """Return the candidates of every question, with features and grades."""
         name = trial.settings.fingerprint()
         if self._last is None or self._last[0] != name:
             features = Features(ground.opened)
             plan = ground.plan(trial.settings, max(self.depth, trial.settings.search.depth))
-            rankings, tables, grades, sizes = [], [], [], []
+            tables, lines, grades, sizes = [], [], [], []
             for at, gold in enumerate(ground.golds):
-                ranking = ground.ranking(at, plan)
-                table = features.of(ranking, LEARNED_K)
-                tables.append(table)
-                grades += [_grade(chunk_id, gold) for chunk_id in ranking.ids[: len(table)]]
-                sizes.append(len(table))
-                rankings.append(ranking.top(max(self.depth, LEARNED_K)))
+                table = ground.table(at, plan)
+                query = ground.query(gold.question.text, plan)
+                own = feature_lines(features, query, table, LEARNED_K)
+                lines.append(own)
+                grades += [_grade(chunk_id, gold) for chunk_id in table.names()[: len(own)]]
+                sizes.append(len(own))
+                tables.append(table.best(max(self.depth, LEARNED_K)))
                 if watcher:
                     watcher.asked(1)
             ground.forget()
             examples = Examples(
-                np.concatenate(tables),
+                np.concatenate(lines),
                 np.array(grades, float),
                 np.array(sizes),
                 self.folds.groups,
                 LEARNED_K,
             )
-            self._last = name, rankings, examples
+            self._last = name, tables, examples
         return self._last[1], self._last[2]
-
-
-def _tables(rankings: Sequence[Ranking], examples: Examples) -> dict[str, Array]:
-    spans = zip(examples.starts.tolist(), examples.sizes.tolist(), strict=True)
-    return {
-        ranking.query.text: examples.table[start : start + size]
-        for ranking, (start, size) in zip(rankings, spans, strict=True)
-    }
 
 
 def _grade(chunk_id: str, gold: Gold) -> float:

@@ -15,7 +15,7 @@ from pincite.evaluate.judgements.questions import Question, QuestionSet
 from pincite.evaluate.measures import Measure
 from pincite.evaluate.statistics import Comparison, compare
 from pincite.learn.model import Model
-from pincite.rerank.scorers import open_scorer
+from pincite.search.scorers import open_scorer
 from pincite.tune.bench import Asking, Bench
 from pincite.tune.costs import Cost, Costs
 from pincite.tune.groups import folded

@@ -14,7 +14,7 @@ from typing import Any
 
 from pincite.core.late_settings import LATE
 from pincite.core.settings import Settings, merged
-from pincite.pipeline import RERANKED
+from pincite.search.pipeline import RERANKED
 
 # Sections and keys with the values that a trial gives them.
 Change = Mapping[str, Mapping[str, Any]]

@@ -16,7 +16,7 @@ from pincite.evaluate.measures import Measure
 from pincite.evaluate.node_index import SentIndex, received, sent
 from pincite.index.opened import OpenIndex
 from pincite.index.postings import Array
-from pincite.rerank.scorers import open_scorer
+from pincite.search.scorers import open_scorer
 from pincite.tune.ground import Ground, gains
 from pincite.tune.space import Trial
 from pincite.tune.state import RememberedPairs

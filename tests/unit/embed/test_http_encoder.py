@@ -25,7 +25,7 @@ from pincite.embed.models import SHIPPED, spec_of
 from pincite.embed.onnx_encoder import OnnxEncoder
 from pincite.encode.http import MAX_WAIT_SECONDS, Service, _retry_after_seconds
 from pincite.index.opened import OpenIndex
-from pincite.pipeline import build
+from pincite.search.pipeline import build
 from pincite.store.snapshot import Snapshot
 from pincite.update import ingest_files
 from pincite.vectorise import embed_index
@@ -420,8 +420,8 @@ def test_an_index_is_embedded_and_searched_by_a_service(service: Loopback, tmp_p
     with Snapshot.open(folder) as snapshot:
         (vectors,) = snapshot.vectors
         assert np.allclose(vectors.exact, [vector_of(text) for text in sent], atol=1e-3)
-        pipeline = build(settings, OpenIndex(snapshot))
-        assert len(pipeline.search(Query(sent[0]), 5).hits) == last.total
+        searcher = build(settings, OpenIndex(snapshot))
+        assert len(searcher.search(Query(sent[0]), 5)) == last.total
         service.answer = lambda body: (200, {"data": [{"index": 0, "embedding": [1, 0]}]}, {})
         with pytest.raises(ModelError, match="gives vectors of 2 numbers, the index has 8"):
             build(settings, OpenIndex(snapshot)).search(Query("fuse"), 5)

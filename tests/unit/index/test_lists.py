@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pincite.core.errors import ModelError
 from pincite.index import lists
 from pincite.index.lists import lists_of, looked_at, nearest_lists
+from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
-from pincite.retrieve.dense import DenseRun
-from pincite.retrieve.rows import Rows
+from pincite.search.meaning import MeaningScores
 from pincite.store.files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors
@@ -63,7 +63,7 @@ class Small:
 
     def best(self, query: Array, k: int, masks: list[Array | None] | None = None) -> Array:
         every = masks or [None] * len(self.vectors)
-        return DenseRun(self.index, self.rows, query, every).best(k)
+        return MeaningScores(self.index, self.rows, query, every).best(k)
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def facets(index: Index, look: Look, path: str) -> list[Facet]:
 def _pool(index: Index, look: Look) -> tuple[str, ...]:
     """Return the candidates of the first stage under the filters of a look."""
     query = Query(look.q, filters=look.filters())
-    return index.pipeline.retriever.retrieve(query, POOL).ids[:POOL]
+    return tuple(index.searcher.find(query, POOL).names())
 
 
 def _places(index: Index, look: Look) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any
 from pincite.api import Index
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk
-from pincite.retrieve.neighbours import Neighbour, Neighbours
+from pincite.search.neighbours import Neighbour, Neighbours
 from pincite.serve.page.look import Look
 
 MOST_NODES = 30  # with the one in the middle

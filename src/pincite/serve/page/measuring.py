@@ -18,7 +18,7 @@ from pincite.evaluate.report.page import headline_of, sections, spots_of
 from pincite.evaluate.run_files import load_run
 from pincite.evaluate.runs import Answer, Found, Part, Run, same_questions
 from pincite.evaluate.summary import against_baseline, measures_of, summarise
-from pincite.pipeline import PRESETS
+from pincite.search.pipeline import PRESETS
 from pincite.serve.page.look import Look
 
 MOST_RUNS = 200

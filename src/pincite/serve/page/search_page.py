@@ -153,7 +153,7 @@ def heading(locator: str, path: Sequence[str]) -> str:
 def _notes(index: Index, look: Look, result: Result) -> list[str]:
     """Return what the reader should know of the hits, in sentences."""
     used = result.query.filters
-    notes = [note for note in (index.explain_filters(used), *result.ranking.notes) if note]
+    notes = [note for note in (index.explain_filters(used), *result.notes) if note]
     for place, nearest in index.missing_places(look.q, used):
         beside = f" The nearest above it is {nearest}." if nearest else ""
         notes.append(f"There is no {place} in these documents.{beside}")

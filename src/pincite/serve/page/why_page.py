@@ -14,9 +14,8 @@ from fastapi.responses import Response
 from pincite.answer.passage import Passage
 from pincite.api import Index
 from pincite.core.errors import ConfigError
-from pincite.core.types import Query
-from pincite.explain import WhyNot, stages
-from pincite.pipeline import PRESETS
+from pincite.search.explain import WhyNot, stages
+from pincite.search.pipeline import PRESETS
 from pincite.serve.page.frame import PageRoute, render
 from pincite.serve.page.look import Look, TheLook
 from pincite.serve.page.search_page import heading
@@ -91,17 +90,16 @@ def _told(index: Index, look: Look) -> dict[str, Any]:
         "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
         "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
         "total": sum(step.seconds for step in result.steps),
-        "notes": list(result.ranking.notes),
+        "notes": list(result.notes),
     }
 
 
 def _ranks(index: Index, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
     """Return the stages, also those inside others, and each chunk's rank after every one."""
-    query = Query(look.q, filters=look.filters())
     names, ranks = [], []
-    for name, ranking, _ in stages(index.pipeline, query, k):
+    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
         names.append(name)
-        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ranking.ids, 1)})
+        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
     return names, ranks
 
 

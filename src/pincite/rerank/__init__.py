@@ -1,1 +1,0 @@
-"""Second thoughts about a ranking: late interaction, pairs, learned features, and their guards."""

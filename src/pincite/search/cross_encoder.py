@@ -1,0 +1,195 @@
+"""Cross-encoders run by onnxruntime: the one that ships with Pincite, and any in a folder.
+
+A cross-encoder reads question and passage together. One pair a call, spread over threads: no
+padding, and the score of a pair never depends on which others are scored with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import unicodedata
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.core.errors import MALFORMED, ConfigError, ModelError
+from pincite.embed.folder import GRAPHS, MOST_TOKENS, TOKENIZER
+from pincite.embed.hashes import check_hash, listed_hashes
+from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
+from pincite.search.calibration import Calibration
+from pincite.store.files import Array
+
+SHIPPED = "shipped"
+# Questions longer than this are cut: the passage needs the room.
+QUESTION_TOKENS = 96
+USUAL_TOKENS = 512
+# What a pair gets in which there is nothing to read: as good as impossible.
+NOTHING = -30.0
+# No token is longer on average.
+MOST_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a model's folder says of it."""
+
+    revision: str
+    max_tokens: int
+    calibration: Calibration
+
+
+class CrossEncoder:
+    """Scores pairs; any number of threads may share one."""
+
+    def __init__(
+        self,
+        name: str,
+        graph: bytes | str,
+        tokenizer: str,
+        facts: Facts,
+        threads: int,
+    ) -> None:
+        self.id = f"{name}@{facts.revision}"
+        self.name = name
+        self.facts = facts
+        self.threads = threads or os.cpu_count() or 1
+        self._graph = graph
+        self._tokenizer_text = tokenizer
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return for each text how probable it is that it answers the query."""
+        return [self.facts.calibration.probability(x) for x in self.logits(query, texts)]
+
+    def logits(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return what the model itself says of each text, on a scale of its own."""
+        question = self._ids(query)[:QUESTION_TOKENS]
+        pairs = [self._pair(question, text) for text in texts]
+        if len(pairs) < 2 or self.threads == 1:
+            return [self._logit(*pair) for pair in pairs]
+        with ThreadPoolExecutor(min(self.threads, len(pairs))) as pool:
+            return list(pool.map(lambda pair: self._logit(*pair), pairs))
+
+    def _logit(self, ids: Array | None, types: Array | None) -> float:
+        if ids is None or types is None:
+            return NOTHING
+        values = {"input_ids": ids, "token_type_ids": types, "attention_mask": np.ones_like(ids)}
+        found = self._session.run([self._output], {name: values[name] for name in self._inputs})
+        return float(found[0].reshape(-1)[-1])
+
+    def _pair(self, question: Sequence[int], text: str) -> tuple[Array | None, Array | None]:
+        """Return the numbers of a pair's tokens and which text each is of; None if one is empty."""
+        start, end = self._marks
+        room = self.facts.max_tokens - len(question) - len(start) - 2 * len(end)
+        passage = self._ids(text)[:room]  # windows are shorter: nothing is cut in a search
+        if not question or not passage:
+            return None, None
+        first = [*start, *question, *end]
+        ids = np.array([[*first, *passage, *end]])
+        types = np.zeros_like(ids)
+        types[0, len(first) :] = 1
+        return ids, types
+
+    def _ids(self, text: str) -> list[int]:
+        # Half characters are replaced, which no tokeniser takes; forms of a letter are one letter.
+        whole = text[: MOST_CHARS * self.facts.max_tokens].encode("utf-8", "replace").decode()
+        normal = unicodedata.normalize("NFKC", whole)
+        ids: list[int] = self._tokenizer.encode(normal, add_special_tokens=False).ids
+        return ids
+
+    @cached_property
+    def _marks(self) -> tuple[list[int], list[int]]:
+        """Return what stands before the question and after each of the two texts."""
+        ids = self._tokenizer.encode("a").ids
+        inside = self._ids("a")
+        at = ids.index(inside[0]) if inside else 1
+        return ids[:at], ids[at + len(inside) :]
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return open_tokenizer(self._tokenizer_text, self._broken)
+
+    @cached_property
+    def _session(self) -> Any:
+        return open_session(self._graph, self._broken)
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        return inputs_of(self._session, self._broken)
+
+    @cached_property
+    def _output(self) -> str:
+        outputs = [each for each in self._session.get_outputs() if len(each.shape) <= 2]
+        if not outputs:
+            raise self._broken("it gives no score")
+        return str(outputs[0].name)
+
+    def _broken(self, reason: object) -> ModelError:
+        hint = "install Pincite again" if self.name == SHIPPED else "export the model again"
+        return ModelError(f"the cross-encoder {self.name} cannot be used: {reason}", hint=hint)
+
+
+def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
+    """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
+    if name == SHIPPED:
+        home = files("pincite.search").joinpath("minilm")
+        words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
+        graph = home.joinpath("model.onnx").read_bytes()
+        return _opened(name, home, graph, words.read_bytes(), threads, graph)
+    folder = Path(name).expanduser()
+    found = next((folder / each for each in GRAPHS if (folder / each).is_file()), None)
+    if found is None or not (folder / TOKENIZER).is_file():
+        raise ConfigError(
+            f"no cross-encoder in {name!r}",
+            hint='it is "shipped", or a folder with model.onnx and tokenizer.json; '
+            "or set rerank.url to a service",
+        )
+    tokenizer = (folder / TOKENIZER).read_bytes()
+    # By name: weights may stand in files beside it.
+    return _opened(folder.name, folder, str(found), tokenizer, threads, found.read_bytes())
+
+
+def _opened(
+    name: str,
+    home: Traversable,
+    graph: bytes | str,
+    tokenizer: bytes,
+    threads: int,
+    data: bytes,
+) -> CrossEncoder:
+    def broken(reason: object) -> ModelError:
+        hint = "install Pincite again" if name == SHIPPED else "export the model again"
+        return ModelError(f"the cross-encoder {name} is damaged: {reason}", hint=hint)
+
+    values, hashes = _values(home, name), listed_hashes(home, broken)
+    check_hash(GRAPHS[0], data, hashes, broken)
+    check_hash(TOKENIZER, tokenizer, hashes, broken)
+    limit = values.get("max_tokens", USUAL_TOKENS)
+    if type(limit) is not int or not 0 < limit <= MOST_TOKENS:
+        raise broken(f"max_tokens is {limit!r:.40}")
+    calibration = Calibration.from_plain(values.get("calibration"))
+    facts = Facts(hashlib.sha256(data).hexdigest()[:12], limit, calibration)
+    return CrossEncoder(name, graph, tokenizer.decode("utf-8", "replace"), facts, threads)
+
+
+def _values(home: Traversable, name: str) -> dict[str, Any]:
+    """Return what model.json says; a folder of somebody else's has none."""
+    file = home.joinpath("model.json")
+    if not file.is_file():
+        return {}
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        return values if isinstance(values, dict) else {}
+    except (OSError, *MALFORMED) as error:
+        raise ModelError(
+            f"model.json of the cross-encoder {name} cannot be read: {error}",
+            hint="export the model again",
+        ) from error

@@ -1,0 +1,309 @@
+"""A search on one screen: a list of stages, run one after the other over one table.
+
+A stage is anything that takes a query and a table and returns a table. It holds what it needs and
+knows no other stage: a preset is a list, an ablation leaves one out, and whoever wants to try a
+stage calls it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from pincite.core.errors import ConfigError
+from pincite.core.late_settings import LATE
+from pincite.core.settings import Settings
+from pincite.core.stages import PairScorer
+from pincite.core.types import Query
+from pincite.embed.encoders import open_encoder
+from pincite.embed.models import ModelSpec, TokenEncoder, spec_of
+from pincite.index.groups import Groups
+from pincite.index.opened import OpenIndex
+from pincite.index.rows import Rows
+from pincite.index.token_index import TokenIndex
+from pincite.index.vectors import VectorIndex
+from pincite.search.candidates import Candidates, Step
+from pincite.search.diversity import Diversify, Spread
+from pincite.search.gather import Gather, put_places_first
+from pincite.search.graph import NeighbourLift
+from pincite.search.late import LateInteraction
+from pincite.search.meaning import Meaning
+from pincite.search.metrics import Metrics
+from pincite.search.neighbours import Neighbours
+from pincite.search.query import ParsedQuery, QueryReader
+from pincite.search.rerank import CrossEncode, Threshold
+from pincite.search.routing import Router
+from pincite.search.scorers import open_scorer
+from pincite.search.words import Words
+
+if TYPE_CHECKING:
+    from pincite.learn.features import Features
+
+Stage = Callable[[ParsedQuery, Candidates], Candidates]
+# The hybrid with its best candidates read, whatever the settings say.
+RERANKED = "hybrid+rerank"
+PRESETS = ("default", "hybrid", "hybrid+graph", LATE, RERANKED, "lexical", "dense", "traversal")
+
+
+@dataclass(frozen=True)
+class Searcher:
+    """Runs queries through named stages; keeps nothing between queries.
+
+    ``first`` is how many stages find candidates; those behind it order them. The parts that some
+    stages share are at hand for others: the words, the meaning, the matches word by word.
+    """
+
+    reader: QueryReader
+    stages: Sequence[tuple[str, Stage]]
+    first: int = 1
+    depth: int = 100
+    notes: tuple[str, ...] = ()  # what the reader of every result should know, in plain words
+    words: Words | None = None
+    meaning: Meaning | None = None
+    late: LateInteraction | None = None
+    reranker: CrossEncode | None = None
+    router: Router | None = None
+
+    def limit(self, k: int) -> int:
+        """Return how many candidates are found: those beyond ``k`` are for re-rankers."""
+        return max(k, self.depth) if len(self.stages) > self.first else k
+
+    def steps(self, query: ParsedQuery, k: int, limit: int | None = None) -> Iterator[Step]:
+        """Yield the table after each stage with the time that the stage took."""
+        table = Candidates.empty(self.limit(k) if limit is None else limit)
+        for number, (name, run) in enumerate(self.stages):
+            start = time.perf_counter()
+            table = run(query, table)
+            if not number and self.notes:
+                table = replace(table, notes=(*table.notes, *self.notes))
+            yield Step(name, table, time.perf_counter() - start, query.query)
+
+    def run(self, query: ParsedQuery, k: int) -> Candidates:
+        """Return all candidates after the last stage of a search for ``k``."""
+        *_, last = self.steps(query, k)
+        return last.table
+
+    def search(self, query: Query, k: int) -> Candidates:
+        """Return the best ``k`` candidates in order."""
+        return self.run(self.reader.read(query), k).best(k)
+
+    def find(self, query: Query, k: int) -> Candidates:
+        """Return the best ``k`` candidates of the first stages in order, before any re-ranking."""
+        parsed, table = self.reader.read(query), Candidates.empty(k)
+        for _, run in self.stages[: self.first]:
+            table = run(parsed, table)
+        return table.best(k)
+
+    @property
+    def rerankers(self) -> list[str]:
+        """The names of the stages that order what the first ones found."""
+        return [name for name, _ in self.stages[self.first :]]
+
+    def without(self, stage: str) -> Searcher:
+        """Return the search without one of the stages that order, for ablations."""
+        if stage not in self.rerankers:
+            names = ", ".join(self.rerankers) or "none"
+            raise ConfigError(f"no stage {stage!r} to leave out", hint=f"stages: {names}")
+        kept = [each for each in self.stages[self.first :] if each[0] != stage]
+        return replace(self, stages=[*self.stages[: self.first], *kept])
+
+
+def build(
+    settings: Settings,
+    index: OpenIndex,
+    scorer: PairScorer | None = None,
+    metrics: Metrics | None = None,
+) -> Searcher:
+    """Return the search that the settings name; a scorer of one's own re-ranks in any case.
+
+    Several searches may count into the same metrics.
+    """
+    preset = settings.search.pipeline
+    if preset not in PRESETS:
+        raise ConfigError(f"no pipeline {preset!r}", hint=f"known: {', '.join(PRESETS)}")
+    if preset == RERANKED:
+        settings = replace(settings, rerank=replace(settings.rerank, enabled=True))
+    if preset == "hybrid+graph" and settings.graph.mode == "off":
+        settings = replace(settings, graph=replace(settings.graph, mode="bfs"))
+    return _Builder(settings, index).searcher(scorer or open_scorer(settings.rerank), metrics)
+
+
+class _Builder:
+    """Makes the stages of one search."""
+
+    def __init__(self, settings: Settings, index: OpenIndex) -> None:
+        self.settings = settings
+        self.index = index
+        self.rows = Rows(index)
+        self.neighbours = Neighbours(index.snapshot)
+        self.preset = settings.search.pipeline
+        self.is_walk = self.preset == "traversal"
+
+    def searcher(self, scorer: PairScorer | None, metrics: Metrics | None) -> Searcher:
+        settings, index = self.settings, self.index
+        search, rerank = settings.search, settings.rerank
+        is_plain = self.is_walk or self.preset == "dense"
+        words, meaning = self._words(), self._meaning()
+        router = self._router(words) if words else None
+        late = self._late(meaning) if words and meaning else None
+        first: list[tuple[str, Stage]] = self._walk() if self.is_walk else []
+        if not self.is_walk:
+            gather = self._gather(words, meaning, router)
+            first.append((gather.name, gather))
+        if settings.graph.mode != "off" and not is_plain:
+            first.append(("graph", NeighbourLift(self.neighbours, settings.graph, self.rows)))
+        if search.locators and not is_plain:
+            first.append(("place", partial(put_places_first, self.rows)))
+        later: list[tuple[str, Stage]] = [("late", late)] if late else []
+        reranker = None
+        if scorer is not None:
+            metrics = metrics or Metrics(log_queries=rerank.log_queries)
+            reranker = CrossEncode(index.snapshot, scorer, rerank, metrics, analyzer=index.analyzer)
+            later.append(("rerank", reranker))
+            if rerank.threshold:
+                later.append(("threshold", Threshold(rerank)))
+        if search.spread and not is_plain:
+            later.append(("spread", Spread(index.snapshot, search.spread)))
+        if settings.learn.model and not is_plain:  # it learned from the order after spreading
+            later.append(("learned", self._learned()))
+        if scorer is not None and rerank.diversify != "off":  # last: a later one could undo it
+            groups = Diversify(index.snapshot, rerank.diversify, rerank.most_per_group)
+            later.append(("diversify", groups))
+        return Searcher(
+            self._reader(is_plain=is_plain),
+            [*first, *later],
+            len(first),
+            search.depth,
+            self._notes(meaning),
+            words,
+            meaning,
+            late,
+            reranker,
+            router,
+        )
+
+    def _reader(self, *, is_plain: bool) -> QueryReader:
+        search = self.settings.search
+        return QueryReader(
+            self.index,
+            self.neighbours,
+            content_only=self.settings.lexical.content_words,
+            has_pairs=self.settings.lexical.bigram_weight > 0,
+            # A walk compares no words of texts, so it has none to correct.
+            has_typos=search.typos and not self.is_walk,
+            has_aliases=search.aliases and search.alias_weight > 0,
+            has_places=search.locators and not is_plain,
+            has_entities=search.names and not is_plain,
+        )
+
+    def _words(self) -> Words | None:
+        if self.is_walk or self.preset == "dense":
+            return None
+        weight = self.settings.search.alias_weight
+        return Words(self.index, self.settings.lexical, self.rows, alias_weight=weight)
+
+    def _meaning(self) -> Meaning | None:
+        """Return what scores by meaning; None where it counts nothing or there are no vectors."""
+        spec = spec_of(self.settings.embedding)
+        if self.preset == "dense" and spec is None:
+            raise ConfigError("no embedding model", hint="set embedding.model")
+        if self.preset != "dense" and (
+            self.preset in ("lexical", "traversal")
+            or not self.settings.hybrid.dense_weight
+            or not (spec and self.index.has_vectors(spec.id))
+        ):
+            return None
+        return open_meaning(self.settings, self.index, self.rows)
+
+    def _gather(
+        self, words: Words | None, meaning: Meaning | None, router: Router | None
+    ) -> Gather:
+        weight, graph = self.settings.hybrid.dense_weight, self.settings.graph
+        scorers = [(words, 1 - weight), (meaning, weight)] if words else [(meaning, 1.0)]
+        asked = [(scorer, share) for scorer, share in scorers if scorer is not None and share > 0]
+        return Gather(
+            self.rows,
+            [scorer for scorer, _ in asked],
+            [share for _, share in asked],
+            self.settings.hybrid.method,
+            self.settings.search.depth,
+            keep=graph.pool if graph.mode != "off" else 0,
+            router=router,
+        )
+
+    def _notes(self, meaning: Meaning | None) -> tuple[str, ...]:
+        """Return that there is no meaning, to who asked for it by the name of a pipeline."""
+        is_asked_for = self.preset in ("hybrid", "hybrid+graph", LATE, RERANKED)
+        if meaning is not None or not is_asked_for or not self.settings.hybrid.dense_weight:
+            return ()
+        return (_no_vectors(spec_of(self.settings.embedding)),)
+
+    def _router(self, words: Words) -> Router | None:
+        routing = self.settings.routing
+        if routing.by == "off":
+            return None
+        return Router(self.index, words, routing, Groups(self.index.snapshot, routing.by))
+
+    def _late(self, meaning: Meaning) -> LateInteraction | None:
+        """Return late interaction, where it is wanted and the index has what it needs."""
+        weight, spec = self.settings.late_weight, meaning.encoder.spec
+        if not weight or not spec.has_tokens:
+            return None
+        tokens = TokenIndex(self.index.snapshot, spec.id)
+        if tokens.is_empty:
+            raise ConfigError(
+                "the index has no vectors of tokens, which late interaction compares",
+                hint="pincite ingest with --set late.weight=0.3 adds them; "
+                "late.weight=0 does without",
+            )
+        return LateInteraction(tokens, cast(TokenEncoder, meaning.encoder), self.rows, weight)
+
+    def _learned(self) -> Stage:
+        # Few searches have a model, and others need not wait for what it imports.
+        from pincite.search.learned import Learned
+
+        return Learned.load(self.settings.learn.model, features_of(self.settings, self.index))
+
+    def _walk(self) -> list[tuple[str, Stage]]:
+        """Return the graph alone: names and headings to start from, then links by intent."""
+        # Few searches walk, and reading the configuration takes longer than a look-up.
+        from pincite.core.traversal import load_traversal
+        from pincite.index.graph_walk import TraversalIndex
+        from pincite.search.traversal import Traversal
+
+        walker = TraversalIndex.build(self.index.snapshot, self.index.analyzer)
+        config = load_traversal(self.settings.search.traversal)
+        return [("traversal", Traversal(walker, config, self.index.filters))]
+
+
+def open_meaning(settings: Settings, index: OpenIndex, rows: Rows) -> Meaning:
+    """Return what scores by meaning with the encoder that the settings name."""
+    encoder = open_encoder(settings.embedding)
+    if encoder is None:
+        raise ConfigError("no embedding model", hint="set embedding.model")
+    return Meaning(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
+
+
+def _no_vectors(spec: ModelSpec | None) -> str:
+    why = f"the index has no vectors of {spec.id}" if spec else "embedding.model is none"
+    return f"searched by words alone: {why}"
+
+
+def features_of(settings: Settings, index: OpenIndex) -> Features:
+    """Return what works out features, with all that the index has of meaning."""
+    from pincite.learn.features import Features
+
+    rows = Rows(index)
+    spec = spec_of(settings.embedding)
+    if spec is None or not index.has_vectors(spec.id):
+        return Features(index, rows)
+    meaning = open_meaning(settings, index, rows)
+    tokens = TokenIndex(index.snapshot, spec.id)
+    late = None
+    if spec.has_tokens and not tokens.is_empty:
+        encoder = cast(TokenEncoder, meaning.encoder)
+        late = LateInteraction(tokens, encoder, rows, 0.0).matches
+    return Features(index, rows, meaning.cosines, late)

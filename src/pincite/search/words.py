@@ -1,0 +1,205 @@
+"""Scores by words: BM25 over terms, over neighbouring pairs, and over the best window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pincite.core.settings import LexicalSettings
+from pincite.index.bm25 import Bm25, Scorer
+from pincite.index.lexical import QueryTerms, SegmentFields
+from pincite.index.opened import OpenIndex
+from pincite.index.rows import Rows, top_rows
+from pincite.index.windows import window_scores
+from pincite.store.files import Array
+
+if TYPE_CHECKING:
+    from pincite.search.query import ParsedQuery, Reading
+
+# In a window one occurrence is nearly as good as three: what counts is how many terms meet.
+WINDOW_K1 = 0.2
+# An identifier that more chunks have is a name for something, not for a place.
+MAX_IDENTIFIED = 20
+NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class Words:
+    """Scores all chunks by the words they share with a query.
+
+    The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
+    ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of other names, for less).
+
+    Args:
+        alias_weight: what other names are worth that documents give.
+    """
+
+    name = "lexical"
+    part_names = ("terms", "pairs", "window", "aliases")
+    floor = 0.0  # texts may have nothing in common
+
+    def __init__(
+        self,
+        index: OpenIndex,
+        settings: LexicalSettings | None = None,
+        rows: Rows | None = None,
+        *,
+        alias_weight: float = 0.0,
+    ) -> None:
+        self.settings = settings or LexicalSettings()
+        self.index = index.lexical
+        self.rows = rows or Rows(index)
+        self.alias_weight = alias_weight
+        bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
+        self.scorer = Scorer(self.index, bm25)
+
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        return f"{self.name} {self.settings} {self.alias_weight}"
+
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> WordScores:
+        """Return the scores of all rows for a query."""
+        return WordScores(self, query.readings, masks)
+
+
+class WordScores:
+    """The scores of one query."""
+
+    def __init__(self, owner: Words, readings: Sequence[Reading], masks: list[Array | None]):
+        self.owner = owner
+        self.readings = readings
+        settings = owner.settings
+        self.columns: list[dict[str, Array]] = []  # of each segment: parts but windows, by name
+        self.totals: list[Array] = []
+        for number, segment in enumerate(owner.index.segments):
+            columns = self._columns(number, segment)
+            total = reduce(np.add, columns.values()) if columns else np.zeros(len(segment.ids))
+            mask = masks[number]
+            self.columns.append(columns)
+            self.totals.append(total if mask is None else np.where(mask, total, 0.0))
+        # Rows whose parts were asked for, in rising order, and these.
+        self._known_parts: tuple[Array, Array] = (NO_ROWS, np.zeros((0, 0)))
+        self.window_depth = settings.window_depth if settings.window_weight else 0
+
+    @cached_property
+    def near(self) -> Array:
+        """The rows that get a window score, in rising order."""
+        if not self.window_depth:
+            return NO_ROWS
+        return np.sort(self._by_columns(self.window_depth)[: self.window_depth])
+
+    @cached_property
+    def windows(self) -> Array:
+        """The window part of the rows that are near the top."""
+        owner = self.owner
+        best = np.zeros(len(self.near))
+        for number, (chosen, inner) in owner.rows.by_segment(self.near):
+            segment = owner.index.segments[number]
+            for reading in self.readings:
+                terms = reading.terms.terms
+                own = np.ones(len(inner), dtype=bool)
+                if len(self.readings) > 1:
+                    own = segment.rows_in(reading.language)[inner]
+                if not own.any() or not terms:
+                    continue
+                best[chosen[own]] = window_scores(
+                    segment.stream,
+                    segment.stream_offsets,
+                    inner[own],
+                    vocabulary=len(segment.term.keys),
+                    positions=np.array([term.positions[number] for term in terms], dtype=int),
+                    weights=np.array(owner.scorer.weights(terms)),
+                    width=owner.settings.window_tokens,
+                    k1=WINDOW_K1,
+                )
+        return owner.settings.window_weight * best
+
+    def best(self, k: int) -> Array:
+        """Return the best ``k`` rows that share a term with the query, best first."""
+        found = self._by_columns(max(k, self.window_depth))
+        if not self.window_depth:  # then terms and pairs are all that there is
+            return found[:k]
+        if "near" not in self.__dict__:  # the first of these are the nearest: ask once for both
+            self.near = np.sort(found[: self.window_depth])
+        found = np.sort(found)
+        self._known_parts = found, self.parts(found)
+        return self.owner.rows.best(found, self._known_parts[1].sum(axis=1), k)
+
+    def parts(self, rows: Array) -> Array:
+        """Return the parts of the scores of any rows, one column a part."""
+        known, its_parts = self._known_parts
+        if len(known):  # who asks for the best asks for their parts next
+            at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+            if (known[at] == rows).all():
+                return np.asarray(its_parts[at])
+        found = np.zeros((len(rows), len(self.owner.part_names)))
+        for number, (chosen, inner) in self.owner.rows.by_segment(rows):
+            for name, values in self.columns[number].items():
+                found[chosen, self.owner.part_names.index(name)] = values[inner]
+        if self.window_depth and len(self.near):
+            at = np.searchsorted(self.near, rows)
+            at[at == len(self.near)] = 0
+            found[:, 2] = np.where(self.near[at] == rows, self.windows[at], 0.0)
+        return found
+
+    def identified(self) -> Array:
+        """Return the rows that have an identifier of the query: few, or it identifies nothing."""
+        found = []
+        words = {
+            word: term
+            for reading in self.readings
+            for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
+            if 0 < term.df <= MAX_IDENTIFIED and is_identifier(word)
+        }
+        for term in words.values():
+            for number, (start, end) in enumerate(term.postings):
+                inner = self.owner.index.segments[number].term.rows[start:end]
+                inner = inner[self.totals[number][inner] > 0]  # neither dropped nor filtered
+                found.append(inner + self.owner.rows.offsets[number])
+        return np.unique(np.concatenate(found)) if found else NO_ROWS
+
+    def _by_columns(self, k: int) -> Array:
+        """Return the best ``k`` rows by terms and pairs, best first."""
+        rows, scores = [NO_ROWS], [np.zeros(0)]
+        for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
+            found = top_rows(total, k)
+            rows.append(found + offset)
+            scores.append(total[found])
+        return self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k)
+
+    def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
+        """Return the parts of the score of every row of a segment, each by its own language."""
+        owner, columns = self.owner, dict[str, Array]()
+        for reading in self.readings:
+            rows = segment.rows_in(reading.language) if len(self.readings) > 1 else None
+            if rows is not None and not rows.any():
+                continue
+            scored = {"terms": owner.scorer.scores(reading.terms.terms, number)}
+            if reading.terms.pairs and segment.pair is not None:
+                scored["pairs"] = self._pairs(reading.terms, number)
+            for alias in reading.aliases:
+                scores = owner.scorer.scores(alias.terms, number)
+                if alias.pairs and segment.pair is not None:
+                    scores = scores + self._pairs(alias, number)
+                scored["aliases"] = scored.get("aliases", 0.0) + owner.alias_weight * scores
+            for name, values in scored.items():
+                values = values if rows is None else np.where(rows, values, 0.0)
+                columns[name] = columns[name] + values if name in columns else values
+        return columns
+
+    def _pairs(self, terms: QueryTerms, number: int) -> Array:
+        scores = self.owner.scorer.scores(terms.pairs, number, pairs=True)
+        return self.owner.settings.bigram_weight * scores
+
+
+def is_identifier(term: str) -> bool:
+    """Return whether a term names one thing: it has letters and digits, or numbers in parts.
+
+    >>> [is_identifier(term) for term in ("rg-58", "gc200", "314.23(f)", "2.5", "1984", "wire")]
+    [True, True, True, False, False, False]
+    """
+    has_digit = any(map(str.isdigit, term))
+    return has_digit and (any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1)
