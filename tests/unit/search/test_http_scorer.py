@@ -15,6 +15,7 @@ import pytest
 from pincite.api import Index
 from pincite.core.errors import ConfigError, ModelError, PinciteError
 from pincite.core.settings import RerankSettings, SearchSettings, Settings
+from pincite.search.http_scorer import HttpScorer
 from pincite.search.scorers import open_scorer
 from pincite.search.windows import BadScores
 

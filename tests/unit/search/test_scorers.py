@@ -13,7 +13,8 @@ import pytest
 from pincite.core.errors import ConfigError, ModelError
 from pincite.core.settings import RerankSettings, load_settings
 from pincite.search import scorers
-from pincite.search.scorers import HttpScorer, LazyScorer, open_scorer
+from pincite.search.http_scorer import HttpScorer
+from pincite.search.scorers import LazyScorer, open_scorer
 
 ON = RerankSettings(enabled=True)
 
