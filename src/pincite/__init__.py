@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pincite.answer.citing import cite
     from pincite.answer.passage import Passage
-    from pincite.api import Index, Result, open
+    from pincite.api import Index, open
     from pincite.core.errors import PinciteError
     from pincite.core.settings import Settings, load_settings
     from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
     from pincite.search.pipeline import Searcher
+    from pincite.search.reader import Result
     from pincite.update import IngestReport, Outcome, find_files, ingest_files, iter_ingest, remove
     from pincite.vectorise import embed_index
 
@@ -31,7 +32,7 @@ _HOMES = {
     "PinciteError": "pincite.core.errors",
     "Query": "pincite.core.types",
     "Ranking": "pincite.core.types",
-    "Result": "pincite.api",
+    "Result": "pincite.search.reader",
     "Searcher": "pincite.search.pipeline",
     "Settings": "pincite.core.settings",
     "Span": "pincite.core.types",

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pincite.answer.passage import Passage
-from pincite.api import Index, Result
 from pincite.core.errors import MALFORMED, SourceError
 from pincite.core.settings import Settings, merged
 from pincite.core.types import Filters
+from pincite.search.reader import IndexReader, Result
 from pincite.store.files import explained
 
 FORMAT = 1
@@ -33,7 +33,7 @@ class Replay:
     generations: tuple[int, int]  # of the index, then and now
 
 
-def save(file: Path, index: Index, result: Result, k: int) -> None:
+def save(file: Path, index: IndexReader, result: Result, k: int) -> None:
     """Write a search to a file."""
     with explained("write to", file, hint="choose another file with --save"):
         file.write_bytes(_bytes(_record(index, result, k)))
@@ -49,7 +49,7 @@ def replay(file: Path, location: str | Path) -> Replay:
         if not isinstance(text, str) or type(k) is not int or k < 1:
             raise ValueError("asked")
         generation, manifest, hits = then["generation"], then["manifest"], _by_chunk(found)
-        with Index.open(location, settings) as opened:
+        with IndexReader.open(location, settings) as opened:
             now = _record(opened, opened.search(text, k, filters), k)
     except MALFORMED as error:
         raise _not_saved(file, error) from error
@@ -66,7 +66,7 @@ def _bytes(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _record(index: Index, result: Result, k: int) -> dict[str, Any]:
+def _record(index: IndexReader, result: Result, k: int) -> dict[str, Any]:
     manifest = index.snapshot.manifest
     return {
         "format": FORMAT,

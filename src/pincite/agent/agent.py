@@ -14,13 +14,13 @@ from pincite.agent.planner import plan
 from pincite.agent.tools import USUAL_STEPS, Toolbox
 from pincite.agent.trace import Trace, source_of
 from pincite.answer.values import Answer, Citation, Sentence
-from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.ask.language_model import LanguageModel
 from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ConfigError, ModelError
 from pincite.core.types import Filters, Span
 from pincite.index.filters import NOTHING
+from pincite.search.reader import IndexReader
 
 How = Literal["planned", "quoted", "model"]
 
@@ -43,7 +43,7 @@ class Agent:
 
     def __init__(
         self,
-        index: Index,
+        index: IndexReader,
         settings: AnswerSettings | None = None,
         *,
         most_steps: int = USUAL_STEPS,
@@ -90,7 +90,7 @@ def _timed(answer: Answer, started: float) -> Answer:
     return replace(answer, seconds={**answer.seconds, "total": time.perf_counter() - started})
 
 
-def _from_lines(question: str, lines: Sequence[Line], index: Index) -> Answer:
+def _from_lines(question: str, lines: Sequence[Line], index: IndexReader) -> Answer:
     """Return the lines as an answer whose citations quote their places exactly."""
     places = {line.place.id: line.place for line in lines if line.place is not None}
     numbers = {place_id: number for number, place_id in enumerate(places, 1)}

@@ -18,12 +18,12 @@ from pincite.agent.lines import Line, calculated
 from pincite.agent.multiples import asked_multiple, times
 from pincite.agent.tools import Toolbox
 from pincite.answer.sentences import units
-from pincite.api import TableCell
 from pincite.ask.picking import Asked, Pick, pick
 from pincite.core.tables import parse_table, row_spans
 from pincite.core.types import Chunk
 from pincite.index.tokens import Analyzer
 from pincite.model.units import find_unit, quantities
+from pincite.search.reader import TableCell
 
 HITS = 8
 CLAUSES = 3  # hits whose references are followed

@@ -14,10 +14,10 @@ from typing import Any
 
 from pincite.agent.calculate import calculate
 from pincite.agent.trace import AgentStep, Found, Trace
-from pincite.api import Index
 from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
 from pincite.core.types import Chunk, Filters
 from pincite.index.filters import NOTHING
+from pincite.search.reader import IndexReader
 
 MOST_HITS = 20
 MOST_TEXT = 4000  # characters of a place that a tool gives back
@@ -69,7 +69,7 @@ class Toolbox:
     """The tools over one index, with a limit on steps and a trace of them."""
 
     def __init__(
-        self, index: Index, filters: Filters = NOTHING, *, most_steps: int = USUAL_STEPS
+        self, index: IndexReader, filters: Filters = NOTHING, *, most_steps: int = USUAL_STEPS
     ) -> None:
         self.index = index
         self.filters = filters

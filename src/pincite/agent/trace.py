@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pincite.answer.values import Source
-from pincite.api import Index
 from pincite.core.types import Chunk
+from pincite.search.reader import IndexReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Trace:
         return {place.id: place for step in self.steps for place in step.found.places}
 
 
-def source_of(number: int, place: Chunk, index: Index) -> Source:
+def source_of(number: int, place: Chunk, index: IndexReader) -> Source:
     """Return a place as a numbered source."""
     title = index.opened.title_of(place.span.doc_id) or place.span.doc_id
     return Source(

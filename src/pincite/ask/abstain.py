@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from pincite.answer.passage import Passage
 from pincite.answer.values import Abstention, Place, Reason
-from pincite.api import Index
 from pincite.ask.extract import Candidate
 from pincite.core.editions import years
 from pincite.core.types import Filters, Span
 from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
 
 MOST_NEAREST = 3
 # Just below what is enough, something is there; further below, nothing is.
@@ -20,7 +20,7 @@ RELATIONS = ("refers_to", "exception_to", "refers_outside")
 
 
 def missing_place(
-    index: Index, query: ParsedQuery, passages: Sequence[Passage], wanted: str
+    index: IndexReader, query: ParsedQuery, passages: Sequence[Passage], wanted: str
 ) -> Abstention | None:
     """Return why a place that the question names is not there; None if one is, or none is named.
 
@@ -53,7 +53,7 @@ def missing_place(
 
 
 def unsure(
-    index: Index,
+    index: IndexReader,
     confidence: float,
     least: float,
     passages: Sequence[Passage],
@@ -88,14 +88,14 @@ def nearest(passages: Sequence[Passage]) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _homes(index: Index, key: str, filters: Filters) -> set[str]:
+def _homes(index: IndexReader, key: str, filters: Filters) -> set[str]:
     """Return the documents that have a place, of those that the asker may see."""
     allowed = index.opened.filters
     homes = index.snapshot.documents_with([key]).get(key, set())
     return {doc_id for doc_id in homes if allowed.allows_document(filters, doc_id)}
 
 
-def _other_edition(index: Index, question: str, written: str, homes: set[str]) -> str:
+def _other_edition(index: IndexReader, question: str, written: str, homes: set[str]) -> str:
     """Return that only another edition than the question's has a place; empty if its own has."""
     asked = years(question)
     snapshot = index.snapshot
@@ -112,11 +112,11 @@ def _other_edition(index: Index, question: str, written: str, homes: set[str]) -
     return f"{written} is not in {_titles(index, set(meant))}; it is in {_titles(index, homes)}."
 
 
-def _titles(index: Index, documents: set[str]) -> str:
+def _titles(index: IndexReader, documents: set[str]) -> str:
     return ", ".join(sorted(index.opened.title_of(each) or each for each in documents))
 
 
-def _referring(index: Index, key: str, passages: Sequence[Passage]) -> str:
+def _referring(index: IndexReader, key: str, passages: Sequence[Passage]) -> str:
     """Return a place that refers to a key, of the documents that were found; empty if none."""
     for doc_id in sorted({passage.chunk.span.doc_id for passage in passages}):
         for link in index.snapshot.links(doc_id):
@@ -126,7 +126,7 @@ def _referring(index: Index, key: str, passages: Sequence[Passage]) -> str:
     return ""
 
 
-def _dangling(index: Index, candidates: Sequence[Candidate]) -> tuple[str, str] | None:
+def _dangling(index: IndexReader, candidates: Sequence[Candidate]) -> tuple[str, str] | None:
     """Return the place of a unit that refers to what is not there, and the words that do."""
     for each in candidates:
         doc_id = each.span.doc_id

@@ -17,7 +17,6 @@ from typing import Literal
 
 from pincite.answer.passage import Passage
 from pincite.answer.values import Abstention, Answer, Sentence
-from pincite.api import Index, Result
 from pincite.ask.abstain import missing_place, nearest, unsure
 from pincite.ask.confidence import MODEL, features
 from pincite.ask.context import Context, build_context, current
@@ -42,6 +41,7 @@ from pincite.core.answer_settings import AnswerSettings
 from pincite.core.errors import ConfigError, ModelError, PinciteError
 from pincite.core.types import Filters
 from pincite.index.filters import NOTHING
+from pincite.search.reader import IndexReader, Result
 
 MOST_QUESTION_CHARS = 8000
 # A question with fewer words of content, or that begins like this, goes on from the one before.
@@ -76,7 +76,7 @@ class Found:
 class Asker:
     """Answers questions from one open index; safe to share between threads."""
 
-    def __init__(self, index: Index, settings: AnswerSettings | None = None) -> None:
+    def __init__(self, index: IndexReader, settings: AnswerSettings | None = None) -> None:
         self.index = index
         self.settings = settings or index.settings.answer
         self._extractor = Extractor(index)

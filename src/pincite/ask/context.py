@@ -16,12 +16,12 @@ from pincite.answer.matches import Matches
 from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Role, Source
-from pincite.api import Index, Result
 from pincite.core.editions import years
 from pincite.core.types import Chunk, Span
 from pincite.ingest.tokencount import estimated_tokens
 from pincite.model.locators import locator_key
 from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader, Result
 from pincite.search.related import Companion
 
 # Share of the budget that companions get at most; what they leave is for hits.
@@ -48,7 +48,7 @@ class Context:
 
 
 def build_context(
-    index: Index, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
+    index: IndexReader, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
 ) -> Context:
     """Return the sources for some hits of a search and for what belongs beside them."""
     reader = _Reader(index, result.parsed)
@@ -68,7 +68,7 @@ def build_context(
     return Context(numbered, sum(estimated_tokens(each.text) for each in numbered))
 
 
-def current(index: Index, question: str, passages: Sequence[Passage]) -> list[Passage]:
+def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages without those that another edition replaces.
 
     Of editions of one work the question's own counts, if it names years; otherwise the newest. A
@@ -123,7 +123,7 @@ def _within(sources: Sequence[Source], budget: int) -> list[Source]:
 class _Reader:
     """Reads chunks for one question."""
 
-    def __init__(self, index: Index, query: ParsedQuery) -> None:
+    def __init__(self, index: IndexReader, query: ParsedQuery) -> None:
         self._index = index.opened
         self._weights = query.weights
 

@@ -16,12 +16,12 @@ import numpy as np
 from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
-from pincite.api import Index
 from pincite.ask.quotes import NOT_QUOTED, Quote, Quoter
 from pincite.ask.shown import row_shown
 from pincite.ask.terms import asked_term, defined
 from pincite.core.types import Span
 from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
 
 MEANING, HIT, WORDS = 2.0, 1.0, 0.25
 # So many units are compared in meaning: each takes some milliseconds the first time.
@@ -54,7 +54,7 @@ class Candidate:
 class Extractor:
     """Finds the units that answer; keeps nothing between questions."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: IndexReader) -> None:
         self._index = index
         self._meaning = index.searcher.meaning
         self.quoter = Quoter(index)

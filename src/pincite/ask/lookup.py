@@ -9,7 +9,6 @@ from itertools import pairwise
 from pincite.answer.passage import Passage
 from pincite.answer.sentences import Unit, units
 from pincite.answer.values import Source
-from pincite.api import Index
 from pincite.ask.picking import Asked, Pick, pick
 from pincite.ask.quotes import MOST_PLACE_CHARS, Quote, Quoter
 from pincite.ask.shown import place_shown, row_shown
@@ -19,6 +18,7 @@ from pincite.core.types import Chunk, Span
 from pincite.index.cells import SEPARATOR, rows_of_cell
 from pincite.model.locators import PLACE_WORDS, locator_key
 from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
 
 # Words that ask for a place and say nothing of what is wanted there.
 _ASKING = frozenset(
@@ -45,7 +45,7 @@ MOST_TABLES = 3  # that are looked into without being named
 class Lookup:
     """Answers by name and number, without ranking anything."""
 
-    def __init__(self, index: Index, quoter: Quoter) -> None:
+    def __init__(self, index: IndexReader, quoter: Quoter) -> None:
         self._index = index
         self._quoter = quoter
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from pincite.answer.values import Source
-from pincite.api import Index
 from pincite.core.errors import MALFORMED, ConfigError
 from pincite.ingest.enrichment.summary import summarise
+from pincite.search.reader import IndexReader
 
 MOST_FILE_BYTES = 20_000_000
 # A longer document is not looked through for the sake of a prompt.
@@ -21,7 +21,7 @@ REMEMBERED_DOCUMENTS = 16
 class PageSummaries:
     """Summaries of pages by document and page; safe to share between threads."""
 
-    def __init__(self, index: Index, file: str = "") -> None:
+    def __init__(self, index: IndexReader, file: str = "") -> None:
         self._index = index
         self._given = _read(file) if file else {}
         self._starts = lru_cache(maxsize=REMEMBERED_DOCUMENTS)(self._find_starts)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source
-from pincite.api import Index
 from pincite.ask.shown import row_notes
 from pincite.core.tables import parse_table
 from pincite.core.types import Chunk, Span
+from pincite.search.reader import IndexReader
 
 # A clause that goes on in items ends like this; an item says nothing without it.
 LEADS_IN = (":", "—", "–", ";", ",")
@@ -53,7 +53,7 @@ class Quote:
 class Quoter:
     """Makes quotations of an index's places."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: IndexReader) -> None:
         self._snapshot = index.snapshot
 
     def quote(self, source: Source, span: Span, shown: str = "", locator: str = "") -> Quote:

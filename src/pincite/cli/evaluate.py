@@ -24,11 +24,11 @@ from pincite.cli.terminal import follow, print_json, print_table, say, tell
 from pincite.core.errors import ConfigError, SourceError
 
 if TYPE_CHECKING:
-    from pincite.api import Index
     from pincite.evaluate.judgements.questions import QuestionSet
     from pincite.evaluate.measures import Measure
     from pincite.evaluate.runs import Run
     from pincite.index.opened import OpenIndex
+    from pincite.search.reader import IndexReader
 
     Asker = Callable[..., Iterable[tuple[Any, Any]]]
 
@@ -126,15 +126,15 @@ def _ask(
 
 def _indexes(
     opened: OpenIndex, pipelines: dict[str, Any], without: tuple[str, ...]
-) -> dict[str, Index]:
+) -> dict[str, IndexReader]:
     """Return an index for each pipeline, and for the first one without each of the stages."""
-    from pincite.api import Index
     from pincite.embed.models import spec_of
     from pincite.evaluate.harness import WORDS_ALONE, check_pipelines
     from pincite.evaluate.harness import without as leaving_out
+    from pincite.search.reader import IndexReader
 
     check_pipelines(list(pipelines.values()))
-    indexes = {name: Index(opened, settings) for name, settings in pipelines.items()}
+    indexes = {name: IndexReader(opened, settings) for name, settings in pipelines.items()}
     for name, settings in pipelines.items():
         spec = spec_of(settings.embedding)
         if settings.search.pipeline != WORDS_ALONE and not (spec and opened.has_vectors(spec.id)):
@@ -145,7 +145,9 @@ def _indexes(
     return indexes
 
 
-def _question_sets(files: tuple[Path, ...], synthetic: bool, index: Index) -> list[QuestionSet]:
+def _question_sets(
+    files: tuple[Path, ...], synthetic: bool, index: IndexReader
+) -> list[QuestionSet]:
     """Return the sets to ask; made questions are a set of their own."""
     from pincite.evaluate.judgements.files import load, synthetic_set
     from pincite.evaluate.synthetic_sets import made_questions
@@ -167,7 +169,10 @@ def _question_sets(files: tuple[Path, ...], synthetic: bool, index: Index) -> li
 
 
 def _asker(
-    pipelines: dict[str, Any], without: tuple[str, ...], indexes: dict[str, Index], stack: ExitStack
+    pipelines: dict[str, Any],
+    without: tuple[str, ...],
+    indexes: dict[str, IndexReader],
+    stack: ExitStack,
 ) -> Asker:
     """Return what asks questions: here, or on the nodes of the cluster that the settings name."""
     from functools import partial
@@ -188,7 +193,7 @@ def _asker(
 
 def _run(
     questions: QuestionSet,
-    indexes: dict[str, Index],
+    indexes: dict[str, IndexReader],
     asker: Asker,
     measures: list[Measure],
     k: int,

@@ -17,9 +17,10 @@ from pincite.core.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from pincite.answer.passage import Passage
-    from pincite.api import Index, Result
+    from pincite.api import Index
     from pincite.core.types import Chunk, Filters
     from pincite.search.explain import WhyNot
+    from pincite.search.reader import Result
     from pincite.search.related import Companion
 
     Beside = list[tuple[Companion, Chunk]]

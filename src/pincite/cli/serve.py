@@ -20,7 +20,7 @@ from pincite.core.extras import require
 from pincite.core.locations import is_server
 
 if TYPE_CHECKING:
-    from pincite.api import Index
+    from pincite.search.reader import IndexReader
     from pincite.serve.collections import Collection
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -225,7 +225,7 @@ def mcp(call: Call, http: str, access: tuple[str, ...], links: str) -> None:
 
 def _lent(
     collection: Collection, access: tuple[str, ...] | None, _request: object
-) -> AbstractContextManager[Index]:
+) -> AbstractContextManager[IndexReader]:
     """Lend the newest generation; a server is not asked before every call."""
     seconds = collection.settings.serve.reload_seconds
     collection.refresh(within=seconds if is_server(collection.location) else 0.0)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.api import Index
 from pincite.evaluate.harness import Asking, ask, clock
 from pincite.evaluate.judgements.files import load
 from pincite.evaluate.judgements.questions import QuestionSet
 from pincite.evaluate.measures import parse, parse_all
 from pincite.evaluate.runs import Answer, Asked, Part, Run
 from pincite.evaluate.summary import default_measures, summarise
+from pincite.search.reader import IndexReader
 
 
 class Evaluation(Mapping[str, float]):
@@ -42,7 +42,12 @@ class Evaluation(Mapping[str, float]):
 
 
 def evaluate(
-    index: Index, questions: Path, measures: Iterable[str] = (), *, k: int = 10, depth: int = 50
+    index: IndexReader,
+    questions: Path,
+    measures: Iterable[str] = (),
+    *,
+    k: int = 10,
+    depth: int = 50,
 ) -> Evaluation:
     """Return how good an index is on the judged questions of a file."""
     named = list(measures) or default_measures(k)
@@ -56,7 +61,7 @@ def evaluate(
 
 def run_of(
     questions: QuestionSet,
-    indexes: Mapping[str, Index],
+    indexes: Mapping[str, IndexReader],
     rows: Sequence[tuple[Asked, list[Answer]]],
     k: int,
     version: str = "",
@@ -83,6 +88,6 @@ def run_of(
     )
 
 
-def _settings_name(index: Index) -> str:
+def _settings_name(index: IndexReader) -> str:
     stages = "+".join(index.searcher.rerankers)
     return f"{index.settings.fingerprint()}/{stages}" if stages else index.settings.fingerprint()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.answer.passage import passages
-from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.core.settings import Settings, merged
 from pincite.core.types import Chunk, Hit
@@ -20,6 +19,7 @@ from pincite.evaluate.word_measures import WordMeasures
 from pincite.index.opened import OpenIndex
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import PRESETS
+from pincite.search.reader import IndexReader
 
 MOST_EVIDENCE_CHARS = 20_000
 FEW_DOCUMENTS = 10
@@ -44,11 +44,11 @@ def clock() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
-def without(opened: OpenIndex, settings: Settings, stage: str) -> Index:
+def without(opened: OpenIndex, settings: Settings, stage: str) -> IndexReader:
     """Return an index whose pipeline lacks a stage; ConfigError if it has no such stage."""
     if stage in SWITCHES:
-        return Index(opened, merged(settings, SWITCHES[stage], origin="--without"))
-    index = Index(opened, settings)
+        return IndexReader(opened, merged(settings, SWITCHES[stage], origin="--without"))
+    index = IndexReader(opened, settings)
     if stage not in index.searcher.rerankers:
         names = ", ".join([*SWITCHES, *index.searcher.rerankers])
         raise ConfigError(f"no stage {stage!r} to leave out", hint=f"stages: {names}")
@@ -66,7 +66,7 @@ class Asking:
 
 
 def ask(
-    indexes: Sequence[Index], questions: Sequence[Question], how: Asking
+    indexes: Sequence[IndexReader], questions: Sequence[Question], how: Asking
 ) -> Iterator[tuple[Asked, list[Answer]]]:
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
     harness = Harness(indexes, questions, how)
@@ -78,7 +78,7 @@ class Harness:
     """Pipelines and questions, ready to be asked in any order."""
 
     def __init__(
-        self, indexes: Sequence[Index], questions: Sequence[Question], how: Asking
+        self, indexes: Sequence[IndexReader], questions: Sequence[Question], how: Asking
     ) -> None:
         self.indexes = indexes
         self.how = how
@@ -146,7 +146,7 @@ def _asked(gold: Gold, group: str, evidence: str, corpus: Corpus) -> Asked:
 
 
 def _answer(
-    index: Index, gold: Gold, near: set[str], how: Asking, asked: Asked
+    index: IndexReader, gold: Gold, near: set[str], how: Asking, asked: Asked
 ) -> tuple[Answer, list[Chunk]]:
     text = gold.question.text
     start = time.perf_counter()
@@ -213,7 +213,7 @@ def _cell_spans(gold: Gold, corpus: Corpus) -> list[tuple[str, int, int]]:
     return [key for span in spans if (key := (span.doc_id, span.start, span.end)) in rows]
 
 
-def _cells(index: Index, text: str, hits: Sequence[Hit], gold: Gold) -> set[str]:
+def _cells(index: IndexReader, text: str, hits: Sequence[Hit], gold: Gold) -> set[str]:
     """Return the hits whose passage shows a row that is asked for, not just its table."""
     wanted = {span for need in gold.spans for span, _ in need}
     rows = [index.snapshot.text(s.doc_id)[s.start : s.end].strip() for s in wanted]

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from pincite.api import Index
 from pincite.core.types import Chunk
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.questions import Need, Place, Question, QuestionSet
+from pincite.search.reader import IndexReader
 
 NOT_JUDGED = "nothing is judged to answer yet"
 
@@ -29,7 +29,7 @@ class Candidate:
 
 
 def pool(
-    question: Question, indexes: Sequence[Index], corpus: Corpus, depth: int
+    question: Question, indexes: Sequence[IndexReader], corpus: Corpus, depth: int
 ) -> Iterator[Candidate]:
     """Yield what the pipelines find and nobody judged, in an order made of names alone."""
     gold = corpus.gold(question)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pincite.api import Index
 from pincite.core.errors import SourceError
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.files import load
@@ -20,6 +19,7 @@ from pincite.learn.train import FOLDS
 from pincite.search.diversity import section_of
 from pincite.search.learned import feature_lines
 from pincite.search.pipeline import features_of
+from pincite.search.reader import IndexReader
 
 MAX_QUESTION_CHARS = 10_000
 
@@ -33,7 +33,7 @@ class Judged:
     section: str  # of the first place
 
 
-def read_judged(file: Path, index: Index) -> list[Judged]:
+def read_judged(file: Path, index: IndexReader) -> list[Judged]:
     """Return the questions of a file of judgements that have a place in the index.
 
     Questions without an answer teach nothing here.
@@ -62,7 +62,7 @@ def _golds(place: Place, corpus: Corpus) -> list[Gold]:
     return [Gold(span.doc_id, span=span) for span in corpus.spans(place)]
 
 
-def examples_of(index: Index, judged: Sequence[Judged], k: int) -> Examples:
+def examples_of(index: IndexReader, judged: Sequence[Judged], k: int) -> Examples:
     """Return the candidates of the index's pipeline for each question, with features and grades.
 
     Questions are kept together by document; where too few documents are asked about to hold some

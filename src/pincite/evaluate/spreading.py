@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from pincite.api import Index
 from pincite.cluster import Cluster, Piece
 from pincite.core.settings import Settings
 from pincite.evaluate.harness import Asking, Harness, without
@@ -18,6 +17,7 @@ from pincite.evaluate.judgements.questions import Question
 from pincite.evaluate.node_index import SentIndex, received, sent
 from pincite.evaluate.runs import Answer, Asked
 from pincite.index.opened import OpenIndex
+from pincite.search.reader import IndexReader
 from pincite.store.snapshot import Snapshot
 
 # Some seconds of work for one processor.
@@ -34,10 +34,10 @@ class Recipe:
     settings: Settings
     without: str = ""
 
-    def made(self, opened: OpenIndex) -> Index:
+    def made(self, opened: OpenIndex) -> IndexReader:
         if self.without:
             return without(opened, self.settings, self.without)
-        return Index(opened, self.settings)
+        return IndexReader(opened, self.settings)
 
 
 def ask_on(

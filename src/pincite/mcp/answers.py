@@ -9,11 +9,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from pincite.answer.passage import Passage
 from pincite.answer.values import Answer
-from pincite.api import Result, TableCell
 from pincite.core.tables import find_cells, parse_table
 from pincite.core.types import Chunk, Span, by_id
 from pincite.mcp import models
 from pincite.mcp.places import SCHEME, Reader
+from pincite.search.reader import Result, TableCell
 from pincite.search.related import Reference
 
 RESULT_CHARS = 600  # of one result: eight of them are about 1,500 tokens

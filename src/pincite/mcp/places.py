@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from pincite.api import Index
 from pincite.core.editions import in_force, parse_date
 from pincite.core.types import Chunk, Filters
 from pincite.model.locators import locator_key
+from pincite.search.reader import IndexReader
 from pincite.store.graph import Place
 
 SCHEME = "pincite://document/"
@@ -28,7 +28,7 @@ _PARTS = ("piece", "text")
 class Reader:
     """One open index as the asker sees it: what is kept from the asker is not in it at all."""
 
-    def __init__(self, index: Index, links: str = "") -> None:
+    def __init__(self, index: IndexReader, links: str = "") -> None:
         self.index = index
         self.links = links
         self.rows = index.snapshot.graph_rows()

@@ -11,11 +11,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from pydantic import Field
 
-from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.core.errors import PinciteError
 from pincite.mcp import answers, models
 from pincite.mcp.places import SCHEME, Reader
+from pincite.search.reader import IndexReader
 from pincite.search.related import references
 
 MAX_QUERY_CHARS = 2_000
@@ -27,7 +27,7 @@ MAX_DOCUMENT_CHARS = 100_000
 
 # Lends the index as the asker may see it, by the HTTP request that carries the call; the request is
 # None on standard input.
-Borrow = Callable[[Any], AbstractContextManager[Index]]
+Borrow = Callable[[Any], AbstractContextManager[IndexReader]]
 
 
 def _text(description: str, limit: int) -> Any:

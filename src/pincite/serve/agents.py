@@ -13,8 +13,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from pincite.api import Index
 from pincite.mcp.server import http_app, make_server
+from pincite.search.reader import IndexReader
 from pincite.serve.errors import overloaded
 from pincite.serve.requests import caller_with
 from pincite.serve.service import Service
@@ -50,7 +50,7 @@ class Agents:
             self._calls -= 1
 
     @contextmanager
-    def _lent(self, request: Request) -> Iterator[Index]:
+    def _lent(self, request: Request) -> Iterator[IndexReader]:
         """Lend the index as the caller of this request sees it."""
         caller = request.state.caller
         chosen = self._service.collection(caller, request.query_params.get("collection", ""))

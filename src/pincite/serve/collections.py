@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from pincite.api import Index
 from pincite.core.errors import PinciteError, StoreError, StoreFull, StoreUnavailable
 from pincite.core.locations import beside, redact_url
 from pincite.core.settings import Settings
 from pincite.index.opened import OpenIndex
 from pincite.search.metrics import Metrics
+from pincite.search.reader import IndexReader
 from pincite.store.location import GenerationPoller, Location
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.
@@ -33,14 +33,16 @@ class Generation:
     def __init__(self, location: Location, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self._metrics = metrics
-        self.index = Index(OpenIndex.open(location, settings.store), settings, metrics=metrics)
+        self.index = IndexReader(
+            OpenIndex.open(location, settings.store), settings, metrics=metrics
+        )
         self.number = self.index.snapshot.manifest.generation
-        self._views: OrderedDict[tuple[tuple[str, ...] | None, float], Index] = OrderedDict()
+        self._views: OrderedDict[tuple[tuple[str, ...] | None, float], IndexReader] = OrderedDict()
         self._lock = Lock()
         self._users = 0
         self._is_retired = False
 
-    def seen_by(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> Index:
+    def seen_by(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> IndexReader:
         """Return the index as one with these tags sees it; None is one who sees all.
 
         With a threshold, hits are read together with the question, and those left out that answer
@@ -62,7 +64,7 @@ class Generation:
                 self._views.popitem(last=False)
         return view
 
-    def _made(self, tags: tuple[str, ...] | None, threshold: float) -> Index:
+    def _made(self, tags: tuple[str, ...] | None, threshold: float) -> IndexReader:
         opened = self.index.opened
         if tags is not None:
             opened = self.seen_by(tags).opened if threshold else opened.seen_by(tags)
@@ -73,7 +75,7 @@ class Generation:
             # Who names a threshold waits for it: hits that nobody read would pass it unseen.
             rerank = replace(settings.rerank, enabled=True, threshold=threshold, budget_ms=0)
             settings = replace(settings, rerank=rerank)
-        return Index(opened, settings, metrics=self._metrics)
+        return IndexReader(opened, settings, metrics=self._metrics)
 
     def enter(self) -> None:
         with self._lock:
@@ -136,7 +138,9 @@ class Collection:
         return self.is_reachable and (current is None or current.index.ready)
 
     @contextmanager
-    def lease(self, access: tuple[str, ...] | None, threshold: float = 0.0) -> Iterator[Index]:
+    def lease(
+        self, access: tuple[str, ...] | None, threshold: float = 0.0
+    ) -> Iterator[IndexReader]:
         """Hand out the index as a reader with these tags sees it, for as long as it is used."""
         with self._lock:
             generation = self._current

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Form, Query, UploadFile
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from pincite.api import Index
 from pincite.core.errors import StoreError
+from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.callers import Caller
 from pincite.serve.collections import Collection
@@ -100,7 +100,7 @@ async def documents(
     if chosen.is_empty:
         return reply({"collection": chosen.name, "generation": 0, "documents": []})
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         return _about(index, chosen, {"documents": reading.documents(index)})
 
     return await service.read(caller, chosen.name, work)
@@ -169,7 +169,7 @@ async def document(
     chosen = service.collection(caller, collection)
     asked.collection = chosen.name
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         return _about(index, chosen, reading.document(index, document))
 
     return await service.read(caller, chosen.name, work)
@@ -193,7 +193,7 @@ async def remove(
     return reply({"collection": chosen.name, "removed": document, "generation": chosen.generation})
 
 
-def _check_there(index: Index, document: str) -> None:
+def _check_there(index: IndexReader, document: str) -> None:
     if index.snapshot.meta(document) is None:
         raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
 
@@ -219,6 +219,6 @@ def _find_job(service: Service, caller: Caller, collection: str, job_id: str) ->
     raise StoreError(f"no job {job_id!r}", hint="jobs are kept for a while only")
 
 
-def _about(index: Index, collection: Collection, values: dict[str, Any]) -> Response:
+def _about(index: IndexReader, collection: Collection, values: dict[str, Any]) -> Response:
     generation = reading.generation_of(index)
     return reply({"collection": collection.name, "generation": generation, **values})

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from pincite.api import Index
+from pincite.search.reader import IndexReader
 from pincite.serve.callers import OWNER
 from pincite.serve.feedback import file_of, keep
 from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
@@ -56,7 +56,7 @@ async def feedback(
     asked.collection, asked.query = chosen.name, body.question
     file = file_of(chosen, service.limits.feedback)
 
-    def work(index: Index) -> tuple[str, int]:
+    def work(index: IndexReader) -> tuple[str, int]:
         places = index.show(body.locator, body.document)
         by = "" if caller is OWNER else caller.signature
         return keep(file, body.question, places, body.grade, by)

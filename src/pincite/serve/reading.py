@@ -7,24 +7,24 @@ from dataclasses import asdict
 from typing import Any
 
 from pincite.answer.plain import companion_values, passage_values
-from pincite.api import Index, TableCell
 from pincite.core.editions import parse_date
 from pincite.core.errors import ConfigError, StoreError
 from pincite.core.types import Chunk, Filters
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot
+from pincite.search.reader import IndexReader, TableCell
 
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
 MOST_PLACES = 5000
 
 
-def generation_of(index: Index) -> int:
+def generation_of(index: IndexReader) -> int:
     return index.snapshot.manifest.generation
 
 
 def search(
-    index: Index,
+    index: IndexReader,
     query: str,
     k: int | None,
     filters: Filters,
@@ -59,7 +59,7 @@ def set_filters(filters: Filters) -> dict[str, Any]:
 
 
 def explain(
-    index: Index,
+    index: IndexReader,
     query: str,
     k: int | None,
     filters: Filters,
@@ -78,7 +78,7 @@ def explain(
     }
 
 
-def _stage(index: Index, step: Step) -> dict[str, Any]:
+def _stage(index: IndexReader, step: Step) -> dict[str, Any]:
     hits = step.table.hits(LISTED)
     places = index.snapshot.places([hit.chunk_id for hit in hits])
     return {
@@ -110,7 +110,7 @@ def _why_not(found: WhyNot) -> dict[str, Any]:
 
 
 def show(
-    index: Index, locator: str, document: str | None = None, as_of: str | None = None
+    index: IndexReader, locator: str, document: str | None = None, as_of: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the places of this name with their words."""
     day = parse_date(as_of) if as_of else None
@@ -119,7 +119,7 @@ def show(
     return [_place(index, chunk) for chunk in index.show(locator, document, as_of=day)]
 
 
-def _place(index: Index, chunk: Chunk) -> dict[str, Any]:
+def _place(index: IndexReader, chunk: Chunk) -> dict[str, Any]:
     return {
         "chunk": chunk.id,
         "document": chunk.span.doc_id,
@@ -136,7 +136,7 @@ def _place(index: Index, chunk: Chunk) -> dict[str, Any]:
 
 
 def cells(
-    index: Index, table: str, row: str, column: str, document: str | None
+    index: IndexReader, table: str, row: str, column: str, document: str | None
 ) -> list[dict[str, Any]]:
     """Return the cells that are meant; StoreError if there are none."""
     found = index.cells(table, row, column, document)
@@ -159,7 +159,7 @@ def _cell(found: TableCell) -> dict[str, Any]:
 
 
 def similar(
-    index: Index, locator: str, document: str | None, k: int, least: float
+    index: IndexReader, locator: str, document: str | None, k: int, least: float
 ) -> list[dict[str, Any]]:
     """Return what other sections say nearly the same as the places of a name."""
     best: dict[str, tuple[Chunk, float]] = {}
@@ -181,7 +181,7 @@ def similar(
     ]
 
 
-def documents(index: Index) -> list[dict[str, Any]]:
+def documents(index: IndexReader) -> list[dict[str, Any]]:
     """Return all documents with what is known of them; nothing of where they came from."""
     return [
         {
@@ -194,7 +194,7 @@ def documents(index: Index) -> list[dict[str, Any]]:
     ]
 
 
-def document(index: Index, doc_id: str) -> dict[str, Any]:
+def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
     """Return one document: what is known of it, and its places in order."""
     meta = index.snapshot.meta(doc_id)
     if meta is None:

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from pincite.api import Index
+from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
 from pincite.serve.schemas import (
@@ -40,7 +40,7 @@ async def search(
     """Find the passages that answer a query, each with its place and the reason it is there."""
     name, asked.query = about(service, asked, caller, body.collection), body.query
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         found = reading.search(
             index,
             body.query,
@@ -62,7 +62,7 @@ async def explain(
     """Tell what each stage made of a query and, with a place, which stage lost it."""
     name, asked.query = about(service, asked, caller, body.collection), body.query
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         filters = body.filters.filters()
         found = reading.explain(
             index, body.query, body.k, filters, place=body.place, document=body.document
@@ -77,7 +77,7 @@ async def show(body: ShowBody, service: TheService, caller: Reader, asked: TheAs
     """Show the places of a name, exactly as they stand."""
     name = about(service, asked, caller, body.collection)
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         places = reading.show(index, body.locator, body.document, body.as_of)
         return _about(index, name, {"places": places})
 
@@ -89,7 +89,7 @@ async def cell(body: CellBody, service: TheService, caller: Reader, asked: TheAs
     """Look up a value in a table; a number fits the row whose range holds it."""
     name = about(service, asked, caller, body.collection)
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         found = reading.cells(index, body.table, body.row, body.column, body.document)
         return _about(index, name, {"cells": found})
 
@@ -103,14 +103,14 @@ async def similar(
     """Find what other sections say nearly the same, by the vectors of the index."""
     name = about(service, asked, caller, body.collection)
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         found = reading.similar(index, body.locator, body.document, body.k, body.least)
         return _about(index, name, {"places": found})
 
     return await service.read(caller, name, work)
 
 
-def _about(index: Index, collection: str, values: dict[str, Any]) -> Response:
+def _about(index: IndexReader, collection: str, values: dict[str, Any]) -> Response:
     """Return values as an answer that says where they are from; written in the same thread."""
     generation = reading.generation_of(index)
     return reply({"collection": collection, "generation": generation, **values})

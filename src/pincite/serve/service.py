@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from pincite.api import Index
 from pincite.core.errors import ConfigError, PinciteError
 from pincite.core.settings import Settings
 from pincite.search.metrics import Metrics
+from pincite.search.reader import IndexReader
 from pincite.serve.audit_log import AuditLog
 from pincite.serve.callers import OWNER, Caller, caller_of
 from pincite.serve.collections import Collection
@@ -186,7 +186,7 @@ class Service:
         self,
         caller: Caller,
         collection: str,
-        work: Callable[Concatenate[Index, P], T],
+        work: Callable[Concatenate[IndexReader, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:

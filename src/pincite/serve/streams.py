@@ -12,10 +12,10 @@ from typing import Any
 
 from fastapi.responses import StreamingResponse
 
-from pincite.api import Index
 from pincite.ask.asker import Asker
 from pincite.ask.events import CompleteEvent, ErrorEvent, Event
 from pincite.core.errors import PinciteError
+from pincite.search.reader import IndexReader
 from pincite.serve.errors import ServiceError, overloaded, took_too_long
 from pincite.serve.reading import generation_of
 from pincite.serve.service import Service
@@ -29,7 +29,7 @@ logger = logging.getLogger("pincite.serve")
 class _Steps:
     """The events of one answer and the index they are made from; for one thread at a time."""
 
-    def __init__(self, lease: AbstractContextManager[Index], make: Make, guard: Any) -> None:
+    def __init__(self, lease: AbstractContextManager[IndexReader], make: Make, guard: Any) -> None:
         self._lease = lease
         self._make = make
         self._guard = guard

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from pincite.api import Index
 from pincite.core.errors import IndexBusy, StoreError, StoreUnavailable
 from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
+from pincite.search.reader import IndexReader
 from pincite.store.location import open_snapshot
 from pincite.testing.documents import build, library, loaded, rules
 
@@ -104,7 +104,7 @@ class FaultContract:
         """Answers are right or an error, never something else; and right again afterwards."""
         url, settings = self.fresh(), self.settings()
         build(url, library())
-        with Index.open(url, settings) as index:
+        with IndexReader.open(url, settings) as index:
             before = index.search(ASKED).passages
             wanted = index.search_ranking(ASKED, 10).hits
             wrong: list[object] = []
@@ -192,7 +192,7 @@ class FaultContract:
     def test_a_server_that_hangs_is_told_in_time(self) -> None:
         url, settings = self.fresh(), self.settings()
         build(url, library())
-        with Index.open(url, settings) as index:
+        with IndexReader.open(url, settings) as index:
             before = index.search(ASKED).passages
             self.server.freeze()
             try:

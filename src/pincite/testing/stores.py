@@ -17,12 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from pincite.api import Index
 from pincite.core.errors import IndexBusy, PinciteError, StaleIndex, StoreError
 from pincite.core.settings import Settings, TokenSettings
 from pincite.core.types import Document, Filters, Finding, Loaded, Ranking
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
+from pincite.search.reader import IndexReader
 from pincite.store.location import Location, open_snapshot, open_writer, shape_of
 from pincite.testing.documents import build, exported, library, lines_of, loaded, rules
 from pincite.testing.watching import WatchContract
@@ -235,7 +235,9 @@ class StoreContract(WatchContract):
                         builder.put(loaded(name, text, settings, access=tags))
                     builder.flush()
             with _opened(location, settings) as mine, _opened(folder, settings) as theirs:
-                ours, others = (Index(each.opened.seen_by(()), settings) for each in (mine, theirs))
+                ours, others = (
+                    IndexReader(each.opened.seen_by(()), settings) for each in (mine, theirs)
+                )
                 assert ours.documents() == others.documents() != mine.documents()
                 for query in QUERIES:
                     assert _hits(ours.search_ranking(query, 10)) == _hits(
@@ -277,7 +279,9 @@ class StoreContract(WatchContract):
                 for query in QUERIES[:3]:
                     self._compare(mine, theirs, query, filters)
 
-    def _compare(self, mine: Index, theirs: Index, query: str, filters: Filters) -> None:
+    def _compare(
+        self, mine: IndexReader, theirs: IndexReader, query: str, filters: Filters
+    ) -> None:
         found = _hits(mine.search_ranking(query, 20, filters))
         wanted = _hits(theirs.search_ranking(query, 20, filters))
         if self.least_recall == 1.0:
@@ -287,8 +291,8 @@ class StoreContract(WatchContract):
         assert len(missed) <= (1 - self.least_recall) * len(wanted), (query, filters)
 
 
-def _opened(location: Location, settings: Settings) -> Index:
-    return Index(OpenIndex.open(location, settings.store), settings)
+def _opened(location: Location, settings: Settings) -> IndexReader:
+    return IndexReader(OpenIndex.open(location, settings.store), settings)
 
 
 def _hits(ranking: Ranking) -> list[tuple[str, float, dict[str, float]]]:

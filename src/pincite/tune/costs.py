@@ -13,10 +13,10 @@ from hashlib import sha256
 
 import numpy as np
 
-from pincite.api import Index
 from pincite.learn.features import Features
 from pincite.search.learned import Learned
 from pincite.search.pipeline import Stage
+from pincite.search.reader import IndexReader
 from pincite.tune.bench import Bench
 from pincite.tune.space import Trial, cost_class
 
@@ -71,10 +71,10 @@ class Costs:
                 spent[name].append(1000 * (time.perf_counter() - start))
         return {name: _cost(values) for name, values in spent.items()}
 
-    def _index(self, trial: Trial) -> Index:
+    def _index(self, trial: Trial) -> IndexReader:
         """Return the very index that a search with these settings would use."""
         ground = self.bench.asking.ground_of(trial.settings)
-        index = Index(ground.opened, trial.settings)
+        index = IndexReader(ground.opened, trial.settings)
         if trial.learned:
             model = self.bench.learned.model(ground, trial, {})
             learned: Stage = Learned(model, Features(ground.opened))

@@ -8,12 +8,12 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pincite.api import Index
 from pincite.audit import Audit, Gap, audit
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk
 from pincite.evaluate.report import charts
 from pincite.model.locators import locator_key
+from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.page.look import Look
 
@@ -36,7 +36,7 @@ KINDS = {
 }
 
 
-def documents(index: Index, look: Look) -> dict[str, Any]:
+def documents(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return a page of the list of documents, each with its statistics."""
     every = reading.documents(index)
     text = look.rest.get("from", "")
@@ -68,7 +68,7 @@ def _from(look: Look, first: int) -> str:
     return Look(c=look.c, rest={"from": str(first or "")}).url("/corpus")
 
 
-def document(index: Index, look: Look) -> dict[str, Any]:
+def document(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return what is known of one document: how it was cut, its gaps, its places."""
     known = {each["id"]: each for each in reading.documents(index)}
     if look.doc not in known:
@@ -116,7 +116,7 @@ def _places(chunks: Sequence[Chunk], look: Look) -> list[dict[str, str]]:
     ]
 
 
-def findings(index: Index, look: Look) -> dict[str, Any]:
+def findings(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return the gap report of all documents; of a large index, where to find it."""
     if len(index.snapshot) > MOST_CHUNKS:
         return {"is_large": True, "kinds": [], "gaps": [], "total": 0}
@@ -141,7 +141,7 @@ def _kind_url(look: Look, kind: str) -> str:
     return Look(c=look.c, rest={"view": "findings", "kind_of": kind}).url("/corpus")
 
 
-def _shown(index: Index, gaps: Sequence[Gap], look: Look) -> list[dict[str, Any]]:
+def _shown(index: IndexReader, gaps: Sequence[Gap], look: Look) -> list[dict[str, Any]]:
     """Return the first gaps with the places that they are about."""
     some = gaps[:MOST_GAPS]
     keys = {locator_key(gap.place) for gap in some if gap.place}
@@ -163,11 +163,11 @@ def _shown(index: Index, gaps: Sequence[Gap], look: Look) -> list[dict[str, Any]
     ]
 
 
-_audits: WeakKeyDictionary[Index, dict[str, Audit]] = WeakKeyDictionary()
+_audits: WeakKeyDictionary[IndexReader, dict[str, Audit]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def _audit(index: Index, doc_id: str) -> Audit:
+def _audit(index: IndexReader, doc_id: str) -> Audit:
     """Return the report of one document, or of all without a name; made once for an index."""
     with _lock:
         known = _audits.setdefault(index, {})

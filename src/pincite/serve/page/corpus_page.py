@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pincite.api import Index
+from pincite.search.reader import IndexReader
 from pincite.serve.jobs import Jobs
 from pincite.serve.page.corpora import document, documents, findings
 from pincite.serve.page.frame import PageRoute, render
@@ -30,8 +30,8 @@ async def corpus(
     asked.collection = chosen.name
     view = _view(look)
 
-    def show(index: Index | None) -> Response:
-        def empty(_: Index, __: Look) -> dict[str, Any]:
+    def show(index: IndexReader | None) -> Response:
+        def empty(_: IndexReader, __: Look) -> dict[str, Any]:
             return {}
 
         made = {"graph": around, "document": document, "findings": findings, "list": documents}

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pincite.api import Index
 from pincite.core.editions import in_force, parse_date
 from pincite.core.types import Filters, Query
+from pincite.search.reader import IndexReader
 from pincite.serve.page.look import Look
 
 # So many candidates are counted; more would only make numbers larger.
@@ -38,7 +38,7 @@ class Facet:
         return any(choice.is_chosen for choice in self.choices)
 
 
-def facets(index: Index, look: Look, path: str) -> list[Facet]:
+def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
     """Return the filters of a search; each counts with all the others in force."""
     if not look.q:
         return []
@@ -54,17 +54,17 @@ def facets(index: Index, look: Look, path: str) -> list[Facet]:
     return [each for each in found if len(each.choices) > 1 or each.is_used]
 
 
-def _pool(index: Index, look: Look) -> tuple[str, ...]:
+def _pool(index: IndexReader, look: Look) -> tuple[str, ...]:
     """Return the candidates of the first stage under the filters of a look."""
     query = Query(look.q, filters=look.filters())
     return tuple(index.searcher.find(query, POOL).names())
 
 
-def _places(index: Index, look: Look) -> list[tuple[str, str]]:
+def _places(index: IndexReader, look: Look) -> list[tuple[str, str]]:
     return index.snapshot.places(list(_pool(index, look)))
 
 
-def _kinds_and_tags(index: Index, look: Look) -> tuple[Counter[str], Counter[str]]:
+def _kinds_and_tags(index: IndexReader, look: Look) -> tuple[Counter[str], Counter[str]]:
     kinds: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     for each in _described(index, _pool(index, look.but(kind=()))):
@@ -75,7 +75,7 @@ def _kinds_and_tags(index: Index, look: Look) -> tuple[Counter[str], Counter[str
     return kinds, tags
 
 
-def _described(index: Index, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
+def _described(index: IndexReader, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
     """Return kinds and tags of each chunk and of what it holds, as filters understand them."""
     if not ids:
         return []
@@ -115,7 +115,7 @@ def _toggled(chosen: Iterable[str], name: str) -> tuple[str, ...]:
     return kept if len(kept) < len(tuple(chosen)) else (*kept, name)
 
 
-def _edition_facet(index: Index, look: Look, path: str) -> Facet:
+def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
     """Return the days on which another edition of something came into force."""
     editions = index.snapshot.editions()
     works = Counter(each.work for each in editions if each.effective and each.work)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from pincite.api import Index
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk
 from pincite.search.neighbours import Neighbour, Neighbours
+from pincite.search.reader import IndexReader
 from pincite.serve.page.look import Look
 
 MOST_NODES = 30  # with the one in the middle
@@ -46,7 +46,7 @@ class Edge:
     evidence: str
 
 
-def around(index: Index, look: Look) -> dict[str, Any]:
+def around(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return the picture and the list of what is beside a place."""
     middle = centre(index, look)
     neighbours = Neighbours(index.snapshot).of([middle.id]).get(middle.id, ())
@@ -74,7 +74,7 @@ def around(index: Index, look: Look) -> dict[str, Any]:
     }
 
 
-def centre(index: Index, look: Look) -> Chunk:
+def centre(index: IndexReader, look: Look) -> Chunk:
     """Return the searched chunk of a place: it, what holds it, or the first that it holds."""
     first, last = look.at or (0, 0)
     around = index.snapshot.chunks_within(look.doc, first, max(last, first + 1))
@@ -85,7 +85,7 @@ def centre(index: Index, look: Look) -> Chunk:
     return holding[0] if holding else searched[0]
 
 
-def _edges(index: Index, look: Look, neighbours: Sequence[Neighbour]) -> list[Edge]:
+def _edges(index: IndexReader, look: Look, neighbours: Sequence[Neighbour]) -> list[Edge]:
     said = {_end(n) for n in neighbours if n.relation != NEXT}
     # That a place is next to it says little, where there is more to say of the two.
     telling = [n for n in neighbours if n.relation != NEXT or _end(n) not in said]
@@ -120,7 +120,7 @@ def _order(neighbour: Neighbour) -> tuple[int, str, str]:
     return known, neighbour.relation, neighbour.direction
 
 
-def _evidence(index: Index, neighbour: Neighbour) -> str:
+def _evidence(index: IndexReader, neighbour: Neighbour) -> str:
     span = neighbour.evidence
     if span is None:
         return ""
@@ -165,7 +165,7 @@ def _placed(group: dict[str, Any], spare: int) -> dict[str, Any]:
     return {"words": group["words"], "y": group["head"] + down, "boxes": boxes}
 
 
-def _box(index: Index, chunk: Chunk, look: Look) -> dict[str, Any]:
+def _box(index: IndexReader, chunk: Chunk, look: Look) -> dict[str, Any]:
     title = index.snapshot.title(chunk.span.doc_id)
     at = (chunk.span.start, chunk.span.end)
     return {

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from pincite.api import Index
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk
 from pincite.evaluate.judgements.questions import QuestionSet
 from pincite.evaluate.labelling import added, withdrawn
+from pincite.search.reader import IndexReader
 from pincite.serve import feedback
 from pincite.serve.callers import Caller
 from pincite.serve.errors import ServiceError
@@ -45,7 +45,7 @@ async def judge(
     file = feedback.file_of(chosen, service.limits.feedback)
     who = signature(caller, look.rest.get("by", ""), has_keys=service.has_keys)
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         said = feedback.read(file)
         values: dict[str, Any] = {
             "who": who,
@@ -84,7 +84,7 @@ async def say(
     if not text:
         raise ServiceError("no question to judge a place for", 422, hint="ask something first")
 
-    def work(index: Index) -> None:
+    def work(index: IndexReader) -> None:
         places = _places(index, doc, at, locator)
         if grade >= 0:
             feedback.keep(file, text, places, grade, who, need)
@@ -136,7 +136,7 @@ def _local(target: str) -> str:
     return target if is_here and target.isprintable() else "/judge"
 
 
-def _places(index: Index, doc: str, at: str, locator: str) -> Sequence[Chunk]:
+def _places(index: IndexReader, doc: str, at: str, locator: str) -> Sequence[Chunk]:
     if locator:
         return index.show(locator, doc or None)
     start, _, end = at.partition("-")

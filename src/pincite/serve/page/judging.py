@@ -10,11 +10,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pincite.answer.plain import passage_values
-from pincite.api import Index
 from pincite.evaluate.judgements.checks import agreement, by_person
 from pincite.evaluate.judgements.coverage import Corpus
 from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
 from pincite.evaluate.labelling import Candidate, pool
+from pincite.search.reader import IndexReader
 from pincite.serve.page.look import Look
 from pincite.serve.page.search_page import shown
 from pincite.serve.page.text import Words
@@ -28,7 +28,7 @@ SHOWN_CHARS = 3000
 MOST_LISTED, MOST_RECENT, MOST_DISPUTED, MOST_HITS = 100, 12, 20, 50
 
 
-def hits(index: Index, look: Look, said: QuestionSet, who: str) -> list[dict[str, Any]]:
+def hits(index: IndexReader, look: Look, said: QuestionSet, who: str) -> list[dict[str, Any]]:
     """Return what a search finds with what was said of each place."""
     k = min(look.k or index.settings.search.k, MOST_HITS)
     result = index.search(look.q, k, look.filters())
@@ -51,7 +51,7 @@ def _grades(question: Question | None, doc_id: str, start: int, end: int) -> dic
     return {place.by or "unsigned": place.grade for place in here}
 
 
-def queue(index: Index, look: Look, said: QuestionSet, who: str) -> dict[str, Any]:
+def queue(index: IndexReader, look: Look, said: QuestionSet, who: str) -> dict[str, Any]:
     """Return the next thing to judge blind, and where in the queue it is."""
     wanted, is_second = look.rest.get("question", ""), look.rest.get("second") == "1"
     skip = look.rest.get("skip", "")
@@ -139,7 +139,7 @@ def agreed(said: QuestionSet, look: Look) -> dict[str, Any]:
     }
 
 
-def recent(index: Index, said: QuestionSet, who: str, look: Look) -> list[dict[str, Any]]:
+def recent(index: IndexReader, said: QuestionSet, who: str, look: Look) -> list[dict[str, Any]]:
     """Return what was judged last, with who and when."""
     every = [
         (place.when, question.text, place)
@@ -165,11 +165,11 @@ def recent(index: Index, said: QuestionSet, who: str, look: Look) -> list[dict[s
     ]
 
 
-_corpora: WeakKeyDictionary[Index, Corpus] = WeakKeyDictionary()
+_corpora: WeakKeyDictionary[IndexReader, Corpus] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def _corpus(index: Index) -> Corpus:
+def _corpus(index: IndexReader) -> Corpus:
     """Return the index as judgements see it; it remembers documents as long as the index lives."""
     with _lock:
         return _corpora.setdefault(index, Corpus(index.snapshot))

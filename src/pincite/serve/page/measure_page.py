@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from pincite.api import Index
 from pincite.core.errors import SourceError
+from pincite.search.reader import IndexReader
 from pincite.serve.callers import Caller
 from pincite.serve.errors import ServiceError
 from pincite.serve.page.frame import PageRoute, render
@@ -34,7 +34,7 @@ async def measure(
     asked.collection = chosen.name
     _check_whole(caller)
 
-    def show(index: Index | None) -> Response:
+    def show(index: IndexReader | None) -> Response:
         runs = stored(chosen.folder / "runs")
         is_live_alone = request.headers.get("x-parts") == "live"
         problem, found = "", None

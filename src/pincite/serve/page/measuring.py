@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pincite.api import Index
 from pincite.core.errors import SourceError, StoreError, StoreUnavailable
 from pincite.evaluate.confidence import confidence
 from pincite.evaluate.measures import parse_all
@@ -19,6 +18,7 @@ from pincite.evaluate.run_files import load_run
 from pincite.evaluate.runs import Answer, Found, Part, Run, same_questions
 from pincite.evaluate.summary import against_baseline, measures_of, summarise
 from pincite.search.pipeline import PRESETS
+from pincite.search.reader import IndexReader
 from pincite.serve.page.look import Look
 
 MOST_RUNS = 200
@@ -200,7 +200,7 @@ def _with(look: Look, **changes: str) -> str:
     return look.but(q="", doc="", at=None, rest=rest).url("/measure")
 
 
-def rankings(found: Opened, look: Look, index: Index | None) -> dict[str, Any]:
+def rankings(found: Opened, look: Look, index: IndexReader | None) -> dict[str, Any]:
     """Return the two stored rankings of one question; nothing if none is chosen."""
     wanted = look.rest.get("question", "")
     ids = found.run.ids
@@ -220,7 +220,7 @@ def rankings(found: Opened, look: Look, index: Index | None) -> dict[str, Any]:
     }
 
 
-def _ranking(answer: Answer, look: Look, index: Index | None) -> dict[str, Any]:
+def _ranking(answer: Answer, look: Look, index: IndexReader | None) -> dict[str, Any]:
     hits = [
         {
             "hit": hit,
@@ -233,7 +233,7 @@ def _ranking(answer: Answer, look: Look, index: Index | None) -> dict[str, Any]:
     return {"hits": hits, "lost": answer.lost, "seconds": answer.seconds, "stages": stages}
 
 
-def _address(hit: Found, look: Look, index: Index | None) -> str:
+def _address(hit: Found, look: Look, index: IndexReader | None) -> str:
     """Return where a stored hit can be read; empty if the index does not have it any more."""
     if index is None:
         return ""

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from pincite.api import Index
 from pincite.core.errors import StoreError
 from pincite.core.types import Chunk
+from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.errors import ServiceError
 from pincite.serve.page.drawing import Drawing
@@ -45,7 +45,7 @@ async def read(
     """Show the documents, or one of them at a place."""
     asked.collection = service.collection(caller, look.c).name
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
             "reader": lambda: opened(index, look, "/read", drawing),
             "documents": lambda: _documents(index, look),
@@ -55,7 +55,7 @@ async def read(
     return await service.read(caller, look.c, work)
 
 
-def _documents(index: Index, look: Look) -> list[dict[str, Any]]:
+def _documents(index: IndexReader, look: Look) -> list[dict[str, Any]]:
     return [
         {**each, "url": Look(c=look.c, doc=each["id"]).url("/read")}
         for each in reading.documents(index)
@@ -66,7 +66,7 @@ def _documents(index: Index, look: Look) -> list[dict[str, Any]]:
 async def preview(request: Request, look: TheLook, service: TheService, caller: Reader) -> Response:
     """Show the first words of a place, for who points at a reference to it."""
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         place = _place(index, look)
         shown = place.text[:PREVIEW_CHARS]
         values = {
@@ -80,7 +80,7 @@ async def preview(request: Request, look: TheLook, service: TheService, caller: 
     return await service.read(caller, look.c, work)
 
 
-def _place(index: Index, look: Look) -> Chunk:
+def _place(index: IndexReader, look: Look) -> Chunk:
     """Return the place that an address names exactly."""
     first, last = look.at or (0, 0)
     around = index.snapshot.chunks_within(look.doc, first, max(last, first + 1))
@@ -103,7 +103,7 @@ async def page_image(
     if width not in WIDTHS:
         raise ServiceError(f"pages are drawn {' or '.join(map(str, WIDTHS))} pixels wide", 422)
 
-    def find(index: Index) -> tuple[Path, str]:
+    def find(index: IndexReader) -> tuple[Path, str]:
         meta = index.snapshot.meta(look.doc)
         if meta is None or not look.doc.lower().endswith(".pdf") or not meta.get("source"):
             raise StoreError(f"no pages of {look.doc!r}", hint="only PDFs have pages to draw")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.api import Index
 from pincite.core.errors import PinciteError, StoreError
 from pincite.core.types import Box, Chunk
 from pincite.editions import Change, diff
 from pincite.model.locators import locator_key
+from pincite.search.reader import IndexReader
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import Look
 from pincite.serve.page.stretch import stretch
@@ -33,7 +33,7 @@ class Rect:
     height: float
 
 
-def opened(index: Index, look: Look, path: str, drawing: Drawing) -> dict[str, Any]:
+def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[str, Any]:
     """Return the open document as the template shows it; empty if none is open."""
     if not look.doc:
         return {}
@@ -65,7 +65,7 @@ def opened(index: Index, look: Look, path: str, drawing: Drawing) -> dict[str, A
     return values | {"stretch": shown, "links": _links(shown.references, look, path)}
 
 
-def _placed(index: Index, look: Look) -> Look:
+def _placed(index: IndexReader, look: Look) -> Look:
     """Return the look with offsets where it has the name of a place."""
     name = look.rest.get("place", "")
     if not name or look.at:
@@ -75,7 +75,7 @@ def _placed(index: Index, look: Look) -> Look:
     return look.but(at=(chunk.span.start, chunk.span.end), rest=rest)
 
 
-def _above(index: Index, look: Look) -> list[Chunk]:
+def _above(index: IndexReader, look: Look) -> list[Chunk]:
     """Return the chunks that hold the open place, from the document down."""
     first, last = look.at or (0, 1)
     around = index.snapshot.chunks_within(look.doc, first, max(last, first + 1))
@@ -94,7 +94,9 @@ def _entry(chunk: Chunk, look: Look, path: str) -> dict[str, Any]:
     return {"label": label, "url": url, "id": chunk.id, "kind": chunk.kind}
 
 
-def _outline(index: Index, above: Sequence[Chunk], look: Look, path: str) -> list[dict[str, Any]]:
+def _outline(
+    index: IndexReader, above: Sequence[Chunk], look: Look, path: str
+) -> list[dict[str, Any]]:
     """Return the places beside and below the open one, level by level, as one list."""
     lines: list[dict[str, Any]] = []
 
@@ -115,7 +117,9 @@ def _outline(index: Index, above: Sequence[Chunk], look: Look, path: str) -> lis
     return lines
 
 
-def _editions(index: Index, look: Look, place: Chunk | None, path: str) -> list[dict[str, Any]]:
+def _editions(
+    index: IndexReader, look: Look, place: Chunk | None, path: str
+) -> list[dict[str, Any]]:
     """Return all editions of the work with where the place is in each; none if it is the only."""
     mine = index.snapshot.edition(look.doc)
     all_editions = [e for e in index.snapshot.editions() if e.work and e.work == mine.work]
@@ -145,7 +149,7 @@ def _editions(index: Index, look: Look, place: Chunk | None, path: str) -> list[
     return found
 
 
-def _view(index: Index, look: Look, meta: dict[str, str]) -> str:
+def _view(index: IndexReader, look: Look, meta: dict[str, str]) -> str:
     wanted = look.rest.get("view", "")
     if wanted == "changes" and look.rest.get("with"):
         return "changes"
@@ -157,7 +161,9 @@ def _has_pages(look: Look, meta: dict[str, str]) -> bool:
     return look.doc.lower().endswith(".pdf") and bool(meta.get("source"))
 
 
-def _views(index: Index, look: Look, meta: dict[str, str], path: str) -> list[tuple[str, str, str]]:
+def _views(
+    index: IndexReader, look: Look, meta: dict[str, str], path: str
+) -> list[tuple[str, str, str]]:
     if not _has_pages(look, meta):
         return []
     return [
@@ -227,7 +233,7 @@ def _is_below(last: Sequence[float], box: Box, line: float) -> bool:
     return is_column and -line <= box.y0 - last[3] <= NEAR_LINES * line
 
 
-def _changes(index: Index, look: Look, above: Sequence[Chunk]) -> dict[str, Any]:
+def _changes(index: IndexReader, look: Look, above: Sequence[Chunk]) -> dict[str, Any]:
     """Return what is different in the other edition, in and around the place."""
     other = look.rest["with"]
     if index.snapshot.meta(other) is None:

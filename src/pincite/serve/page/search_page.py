@@ -14,8 +14,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from pincite.answer.plain import passage_values
-from pincite.api import Index, Result
 from pincite.core.types import Query
+from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
 from pincite.serve.page.facets import facets, is_narrowed
 from pincite.serve.page.frame import PageRoute, render
@@ -47,7 +47,7 @@ async def search(
     chosen = service.collection(caller, look.c)
     asked.collection, asked.query = chosen.name, look.q or None
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
             "found": lambda: found(index, look),
             "facets": lambda: facets(index, look, "/"),
@@ -61,7 +61,7 @@ async def search(
     return await service.read(caller, look.c, work)
 
 
-def found(index: Index, look: Look) -> dict[str, Any]:
+def found(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return a slice of the hits as the template shows them; nothing if nothing was asked."""
     if not look.q:
         return {"hits": [], "total": 0}
@@ -82,11 +82,11 @@ def found(index: Index, look: Look) -> dict[str, Any]:
     }
 
 
-_kept: WeakKeyDictionary[Index, OrderedDict[tuple[Query, int], Result]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[IndexReader, OrderedDict[tuple[Query, int], Result]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def _result(index: Index, look: Look, k: int) -> Result:
+def _result(index: IndexReader, look: Look, k: int) -> Result:
     """Return what a search finds; long lists are kept for who asks for their next slice."""
     if k <= SLICE:
         return index.search(look.q, k, look.filters())
@@ -113,7 +113,7 @@ def _rest(look: Look, **more: str) -> str:
     return look.but(rest={**kept, **more}).url("/")
 
 
-def shown(index: Index, hit: dict[str, Any], look: Look) -> dict[str, Any]:
+def shown(index: IndexReader, hit: dict[str, Any], look: Look) -> dict[str, Any]:
     """Return a hit with its address and its snippet as blocks."""
     at = (hit["span"][0], hit["span"][1])
     return {
@@ -125,7 +125,7 @@ def shown(index: Index, hit: dict[str, Any], look: Look) -> dict[str, Any]:
     }
 
 
-def _marks(index: Index, hit: dict[str, Any]) -> list[tuple[int, int]]:
+def _marks(index: IndexReader, hit: dict[str, Any]) -> list[tuple[int, int]]:
     """Return where the query's words stand, without signs around them and words of grammar."""
     snippet, tell = hit["snippet"], index.opened.analyzer.content_words
     found = []
@@ -150,7 +150,7 @@ def heading(locator: str, path: Sequence[str]) -> str:
     return "" if last.casefold() in locator.casefold() else last
 
 
-def _notes(index: Index, look: Look, result: Result) -> list[str]:
+def _notes(index: IndexReader, look: Look, result: Result) -> list[str]:
     """Return what the reader should know of the hits, in sentences."""
     used = result.query.filters
     notes = [note for note in (index.explain_filters(used), *result.notes) if note]
@@ -173,7 +173,7 @@ def _question(look: Look, collection: str) -> str:
     return json.dumps({**body, "stream": True})
 
 
-def _examples(index: Index, look: Look) -> list[dict[str, str]]:
+def _examples(index: IndexReader, look: Look) -> list[dict[str, str]]:
     """Return some places of these documents to begin with, for who knows none of them."""
     titles: dict[str, str] = {}
     for doc_id in index.documents()[:6]:

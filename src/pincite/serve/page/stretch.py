@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.api import Index
 from pincite.core.types import Chunk, Link
+from pincite.search.reader import IndexReader
 from pincite.serve.page.text import Block, Words
 from pincite.store.graph import Place
 
@@ -50,7 +50,7 @@ class Stretch:
     references: list[Reference]
 
 
-def stretch(index: Index, doc: str, at: tuple[int, int] | None, begin: int | None) -> Stretch:
+def stretch(index: IndexReader, doc: str, at: tuple[int, int] | None, begin: int | None) -> Stretch:
     """Return the clauses around a place, or those from an offset on."""
     text = index.snapshot.text(doc)
     low, high = _bounds(index, doc, at or (0, 0), begin, len(text))
@@ -74,12 +74,12 @@ def stretch(index: Index, doc: str, at: tuple[int, int] | None, begin: int | Non
     return Stretch(low, high, len(text), nodes, references)
 
 
-def _inside(index: Index, doc: str, low: int, high: int) -> list[Chunk]:
+def _inside(index: IndexReader, doc: str, low: int, high: int) -> list[Chunk]:
     return [c for c in index.snapshot.chunks_within(doc, low, high) if c.kind != "piece"]
 
 
 def _bounds(
-    index: Index, doc: str, at: tuple[int, int], begin: int | None, size: int
+    index: IndexReader, doc: str, at: tuple[int, int], begin: int | None, size: int
 ) -> tuple[int, int]:
     """Return where the stretch begins and ends: a section that is not too long, if there is one."""
     if begin is None:
@@ -121,7 +121,7 @@ def _depths(chunks: Sequence[Chunk]) -> dict[str, int]:
 
 
 def _references(
-    index: Index, doc: str, chunks: Sequence[Chunk], low: int, high: int
+    index: IndexReader, doc: str, chunks: Sequence[Chunk], low: int, high: int
 ) -> tuple[list[tuple[int, int]], list[Reference]]:
     """Return where references stand in the stretch, and where each leads."""
     rows = index.snapshot.graph_rows()

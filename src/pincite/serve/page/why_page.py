@@ -12,10 +12,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from pincite.answer.passage import Passage
-from pincite.api import Index
 from pincite.core.errors import ConfigError
 from pincite.search.explain import WhyNot, stages
 from pincite.search.pipeline import PRESETS
+from pincite.search.reader import IndexReader
 from pincite.serve.page.frame import PageRoute, render
 from pincite.serve.page.look import Look, TheLook
 from pincite.serve.page.search_page import heading
@@ -40,7 +40,7 @@ async def why(
     asked.collection = service.collection(caller, look.c).name
     asked.query = look.q or None
 
-    def work(index: Index) -> Response:
+    def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
             "told": lambda: explained(index, look),
             "pipelines": list(PRESETS),
@@ -54,7 +54,7 @@ async def why(
     return await service.read(caller, look.c, work)
 
 
-def explained(index: Index, look: Look) -> dict[str, Any]:
+def explained(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return everything that the page tells of a search; empty if nothing was asked."""
     if not look.q:
         return {}
@@ -72,11 +72,11 @@ def explained(index: Index, look: Look) -> dict[str, Any]:
     return found
 
 
-def _count(index: Index, look: Look) -> int:
+def _count(index: IndexReader, look: Look) -> int:
     return min(look.k or index.settings.search.k, MOST_SHOWN)
 
 
-def _told(index: Index, look: Look) -> dict[str, Any]:
+def _told(index: IndexReader, look: Look) -> dict[str, Any]:
     k = _count(index, look)
     result = index.search(look.q, k, look.filters(), budget_ms=0)
     names, ranks = _ranks(index, look, k)
@@ -94,7 +94,7 @@ def _told(index: Index, look: Look) -> dict[str, Any]:
     }
 
 
-def _ranks(index: Index, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
+def _ranks(index: IndexReader, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
     """Return the stages, also those inside others, and each chunk's rank after every one."""
     names, ranks = [], []
     for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
@@ -113,7 +113,7 @@ def _features(passages: Sequence[Passage]) -> list[str]:
 
 
 def _hit(
-    index: Index,
+    index: IndexReader,
     passage: Passage,
     look: Look,
     ranks: Sequence[Mapping[str, int]],
@@ -174,11 +174,11 @@ def _lost(found: WhyNot) -> dict[str, Any]:
     }
 
 
-_others: WeakKeyDictionary[Index, dict[str, Index]] = WeakKeyDictionary()
+_others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def with_pipeline(index: Index, name: str) -> Index:
+def with_pipeline(index: IndexReader, name: str) -> IndexReader:
     """Return the same documents searched by another pipeline; kept as long as the index is."""
     if not name or name == index.settings.search.pipeline:
         return index
@@ -188,5 +188,5 @@ def with_pipeline(index: Index, name: str) -> Index:
         known = _others.setdefault(index, {})
         if name not in known:
             search = replace(index.settings.search, pipeline=name)
-            known[name] = Index(index.opened, replace(index.settings, search=search))
+            known[name] = IndexReader(index.opened, replace(index.settings, search=search))
         return known[name]
