@@ -76,15 +76,13 @@ def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex, filters: Filt
         waiting += places
     allowed = index.filters.satisfied(filters, [place.id for place in inside])
     fitting = [place for place in inside if place.id in allowed] or [chunk]
-    return max(fitting, key=lambda place: _own_worth(place, chunk, matches))
+    start = chunk.span.start
+    own = [matches.worth(place.span.start - start, place.own_end - start) for place in fitting]
+    return fitting[own.index(max(own))]
 
 
 def _is_allowed(chunk: Chunk, index: OpenIndex, filters: Filters) -> bool:
     return chunk.id in index.filters.satisfied(filters, [chunk.id])
-
-
-def _own_worth(place: Chunk, chunk: Chunk, matches: Matches) -> float:
-    return matches.worth(place.span.start - chunk.span.start, place.own_end - chunk.span.start)
 
 
 def _snippet(
@@ -131,9 +129,9 @@ def _table_spans(text: str, matches: Matches) -> list[tuple[int, int]]:
     rows = [line for line in lines if text[line[0] : line[1]].lstrip().startswith("|")]
     if len(rows) < 3:
         return [(0, min(len(text), SNIPPET_CHARS))]
-    worth = {row: matches.worth(*row) for row in rows[2:]}  # below the header and its ruler
-    best = sorted(sorted(worth, key=lambda row: (-worth[row], row))[:TABLE_ROWS])
-    return [rows[0], *(row for row in best if worth[row] > 0)]
+    # Below the header and its ruler, those that hold most, in the table's order.
+    worth = sorted((-matches.worth(*row), row) for row in rows[2:])[:TABLE_ROWS]
+    return [rows[0], *sorted(row for value, row in worth if value < 0)]
 
 
 def _marked(

@@ -103,15 +103,27 @@ class Candidates:
 
     def joined(self, other: Candidates) -> Candidates:
         """Return the lines of both tables; what only one of them knows is NaN in the other's."""
+        upper, lower = np.full(len(self.ids), np.nan), np.full(len(other.ids), np.nan)
+        columns = [
+            {
+                name: np.concatenate([mine.get(name, upper), theirs.get(name, lower)])
+                for name in dict.fromkeys([*mine, *theirs])
+            }
+            for mine, theirs in (
+                (self.parts, other.parts),
+                (self.raw, other.raw),
+                (self.features, other.features),
+            )
+        ]
         return replace(
             self,
             ids=np.concatenate([self.ids, other.ids]),
             rows=np.concatenate([self.rows, other.rows]),
             tier=np.concatenate([self.tier, other.tier]),
             position=np.concatenate([self.position, other.position]),
-            parts=_stacked(self.parts, other.parts, len(self), len(other)),
-            raw=_stacked(self.raw, other.raw, len(self), len(other)),
-            features=_stacked(self.features, other.features, len(self), len(other)),
+            parts=columns[0],
+            raw=columns[1],
+            features=columns[2],
         )
 
     def with_part(self, name: str, values: Array) -> Candidates:
@@ -169,13 +181,18 @@ class Candidates:
     def hits(self, k: int | None = None) -> list[Hit]:
         """Return the best candidates as values for a reader: parts add up to the shown score."""
         order = self.order()[:k]
-        parts = {**self.lifts(), **self.parts}
-        features = _lines(parts, order)
+        names = self.names(order)
+        shown: list[list[dict[str, float]]] = []
+        for columns in ({**self.lifts(), **self.parts}, self.raw):
+            own: list[dict[str, float]] = [{} for _ in names]
+            for name, values in columns.items():
+                for line, value in zip(own, values[order].tolist(), strict=True):
+                    if value == value:  # not NaN
+                        line[name] = value
+            shown.append(own)
         return [
-            Hit(name, sum(own.values()), own, raw)
-            for name, own, raw in zip(
-                self.names(order), features, _lines(self.raw, order), strict=True
-            )
+            Hit(name, sum(parts.values()), parts, raw)
+            for name, parts, raw in zip(names, *shown, strict=True)
         ]
 
     def ranking(self, query: Query, k: int | None = None) -> Ranking:
@@ -196,25 +213,3 @@ class Step:
     def ranking(self) -> Ranking:
         """All candidates after the stage, best first."""
         return self.table.ranking(self.query)
-
-
-def _stacked(
-    one: Mapping[str, Array], other: Mapping[str, Array], rows: int, others: int
-) -> dict[str, Array]:
-    upper, lower = np.full(rows, np.nan), np.full(others, np.nan)
-    return {
-        name: np.concatenate([one.get(name, upper), other.get(name, lower)])
-        for name in dict.fromkeys([*one, *other])
-    }
-
-
-def _lines(columns: Mapping[str, Array], at: Array) -> list[dict[str, float]]:
-    """Return what is known of each line by name."""
-    values = zip(*(column[at].tolist() for column in columns.values()), strict=True)
-    names = tuple(columns)
-    if not names:
-        return [{} for _ in at]
-    return [
-        {name: value for name, value in zip(names, line, strict=True) if value == value}
-        for line in values
-    ]

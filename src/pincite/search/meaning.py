@@ -89,7 +89,14 @@ class MeaningScores:
         if pool <= MAX_RESCORED:
             probed = self.vectors.nearest(self.vector, self.masks, pool)
         for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
-            found, near = probed[number] if number in probed else self._scanned(number, pool)
+            if number in probed:
+                found, near = probed[number]
+            else:  # all of its vectors are looked at
+                every, mask = self.vectors.approximate(number, self.vector), self.masks[number]
+                if mask is not None:
+                    every[~mask] = NO_VECTOR
+                found = top_rows(every, pool, above=NO_VECTOR)
+                near = every[found]
             rows.append(found + offset)
             scores.append(near)
         found = self.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
@@ -97,16 +104,6 @@ class MeaningScores:
         exact = self._exact(candidates)
         self._compared = (candidates, exact)
         return self.rows.best(candidates, exact, k)
-
-    def _scanned(self, number: int, pool: int) -> tuple[Array, Array]:
-        """Return the best rows of a segment and their scores, all of its vectors looked at."""
-        assert self.vector is not None
-        near = self.vectors.approximate(number, self.vector)
-        mask = self.masks[number]
-        if mask is not None:
-            near[~mask] = NO_VECTOR
-        found = top_rows(near, pool, above=NO_VECTOR)
-        return found, near[found]
 
     def parts(self, rows: Array) -> Array:
         """Return the cosines of any rows, as one column."""

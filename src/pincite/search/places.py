@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.editions import years
-from pincite.core.types import Chunk, Filters, Span
+from pincite.core.types import Chunk, Filters
 from pincite.index.filters import NOTHING, RowFilter
 from pincite.model.locators import Mention, in_range, locator_key
 from pincite.search.neighbours import Neighbours
@@ -58,15 +58,15 @@ def named_places(
 def _named(key: str, text: str, snapshot: Snapshot) -> list[Chunk]:
     """Return the places of one name: the edition that the query names, then the newest."""
     asked = years(text)
-
-    def order(chunk: Chunk) -> tuple[bool, bool, bool, int, Span]:
+    ordered = []
+    for number, chunk in enumerate(snapshot.found_by([key])):
         doc_id = chunk.span.doc_id
         own = years(snapshot.title(doc_id), doc_id)
         is_titled = locator_key(chunk.locator) != key  # found by its heading's words
         is_part = chunk.kind in ("text", "piece")
-        return is_titled, is_part, not asked & own, -max(own, default=0), chunk.span
-
-    return sorted(snapshot.found_by([key]), key=order)
+        edition = (not asked & own, -max(own, default=0))
+        ordered.append((is_titled, is_part, *edition, chunk.span, number, chunk))
+    return [each[-1] for each in sorted(ordered)]
 
 
 def missing_places(

@@ -86,6 +86,12 @@ class ParsedQuery:
         self.corrected = corrected(text, self.corrections) if self.corrections else text
         # All terms in each language of the index.
         self._terms = index.analyzer.readings(self.corrected, content=False)
+        # Those that say what the query is about.
+        if len(self._terms) > 1:
+            self._content_terms = index.analyzer.readings(self.corrected)
+        else:
+            ((language, terms),) = self._terms.items()
+            self._content_terms = {language: index.analyzer.of(language).content(terms)}
         self.content_words = index.analyzer.content_words(text)
         self.mentions: tuple[Mention, ...] = tuple(dict.fromkeys(mentions(text)))[:MAX_PLACES]
         self.places: tuple[str, ...] = ()
@@ -107,7 +113,7 @@ class ParsedQuery:
         if reader.content_only:
             asked = without_asides(self.corrected)
             is_whole = asked == self.corrected
-            searched = self.content_terms if is_whole else analyzer.readings(asked)
+            searched = self._content_terms if is_whole else analyzer.readings(asked)
         resolve = self._index.lexical.resolve
         return tuple(
             Reading(
@@ -120,14 +126,6 @@ class ParsedQuery:
         )
 
     @cached_property
-    def content_terms(self) -> dict[str, list[str]]:
-        """The terms that say what the query is about, in each language of the index."""
-        if len(self._terms) > 1:
-            return self._index.analyzer.readings(self.corrected)
-        ((language, terms),) = self._terms.items()
-        return {language: self._index.analyzer.of(language).content(terms)}
-
-    @cached_property
     def weights(self) -> dict[str, float]:
         """What each term is worth in this index, in all of its languages."""
         return self._index.weights_of(term for terms in self._terms.values() for term in terms)
@@ -135,7 +133,7 @@ class ParsedQuery:
     @cached_property
     def content_weights(self) -> dict[str, float]:
         """What each term is worth that says what the query is about."""
-        return self._index.weights_of(t for terms in self.content_terms.values() for t in terms)
+        return self._index.weights_of(t for terms in self._content_terms.values() for t in terms)
 
     @cached_property
     def mention_spans(self) -> list[tuple[str, int, int]]:

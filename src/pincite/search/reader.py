@@ -195,7 +195,8 @@ class IndexReader:
         budget = self.settings.rerank.budget_ms if budget_ms is None else budget_ms
         query = self.parse(text, filters, deadline=started + budget / 1000 if budget else None)
         wanted = self.settings.search.k if k is None else k
-        metrics = self.metrics
+        reranker = self.searcher.reranker
+        metrics = reranker.metrics if reranker else None
         if metrics:
             metrics.began(text, wanted)
         steps, seconds = self._run(query, wanted, metrics)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pincite.core.settings import LexicalSettings
 from pincite.index.bm25 import Bm25, Scorer
-from pincite.index.lexical import QueryTerms, SegmentFields
+from pincite.index.lexical import SegmentFields
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows, top_rows
 from pincite.index.windows import window_scores
@@ -173,26 +173,25 @@ class WordScores:
     def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
         """Return the parts of the score of every row of a segment, each by its own language."""
         owner, columns = self.owner, dict[str, Array]()
+        weight = owner.settings.bigram_weight
         for reading in self.readings:
             rows = segment.rows_in(reading.language) if len(self.readings) > 1 else None
             if rows is not None and not rows.any():
                 continue
             scored = {"terms": owner.scorer.scores(reading.terms.terms, number)}
             if reading.terms.pairs and segment.pair is not None:
-                scored["pairs"] = self._pairs(reading.terms, number)
+                pairs = owner.scorer.scores(reading.terms.pairs, number, pairs=True)
+                scored["pairs"] = weight * pairs
             for alias in reading.aliases:
                 scores = owner.scorer.scores(alias.terms, number)
                 if alias.pairs and segment.pair is not None:
-                    scores = scores + self._pairs(alias, number)
+                    pairs = owner.scorer.scores(alias.pairs, number, pairs=True)
+                    scores = scores + weight * pairs
                 scored["aliases"] = scored.get("aliases", 0.0) + owner.alias_weight * scores
             for name, values in scored.items():
                 values = values if rows is None else np.where(rows, values, 0.0)
                 columns[name] = columns[name] + values if name in columns else values
         return columns
-
-    def _pairs(self, terms: QueryTerms, number: int) -> Array:
-        scores = self.owner.scorer.scores(terms.pairs, number, pairs=True)
-        return self.owner.settings.bigram_weight * scores
 
 
 def is_identifier(term: str) -> bool:
