@@ -6,7 +6,7 @@ Questions are asked twice: of the whole text, and of a text without what answers
 Part 97's sections is taken out at a time, and of XQuAD's paragraphs; of the samples the whole
 document, with its other editions). Questions about something else altogether (SciFact's claims,
 SRD's spells) are asked of Part 97. The model of
-``ask/confidence.py`` is fitted on the questions of half of the sections and articles and on
+``answer/quotes.py`` is fitted on the questions of half of the sections and articles and on
 SciFact's claims (``--fit`` prints it), and measured on the other half, on SRD's questions and on
 the samples.
 
@@ -29,13 +29,12 @@ import numpy as np
 
 from experiments import part97, squad, srd
 from experiments.indexes import make_index
+from pincite.answer.asker import Asker
+from pincite.answer.quotes import FEATURES, MODEL, ConfidenceModel
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.ask.confidence import FEATURES, MODEL, Model
-from pincite.core.answer_settings import AnswerSettings
-from pincite.core.settings import Settings
-from pincite.core.types import Span
-from pincite.evaluate.judgements.published import read_claims
+from pincite.measure.imports import read_claims
+from pincite.model.settings import AnswerSettings, Settings
+from pincite.model.types import Span
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"
@@ -186,7 +185,7 @@ def _foreign(data: Path) -> Iterator[tuple[str, str, str]]:
         yield "foreign test", "srd", question
 
 
-def fitted(examples: Sequence[Asked]) -> Model:
+def fitted(examples: Sequence[Asked]) -> ConfidenceModel:
     """Return the logistic model that makes right answers most likely (Newton's method, a ridge)."""
     x = np.array([[1.0, *(each.features[name] for name in FEATURES)] for each in examples])
     y = np.array([each.is_right for each in examples], dtype=float)
@@ -198,10 +197,10 @@ def fitted(examples: Sequence[Asked]) -> Model:
         curve = (x * (p * (1 - p))[:, None]).T @ x + ridge
         best -= np.linalg.solve(curve, slope)
     weights = {name: round(float(w), 2) for name, w in zip(FEATURES, best[1:], strict=True)}
-    return Model(weights, round(float(best[0]), 2))
+    return ConfidenceModel(weights, round(float(best[0]), 2))
 
 
-def threshold_of(model: Model, examples: Sequence[Asked]) -> float:
+def threshold_of(model: ConfidenceModel, examples: Sequence[Asked]) -> float:
     """Return the confidence below which few answerable questions lie."""
     sure = [model.probability(e.features) for e in examples if e.is_answerable and e.features]
     return float(np.quantile(sure, WRONG_ABSTENTIONS))
@@ -240,7 +239,7 @@ def _examples(data: Path, cache: Path | None) -> list[Asked]:
     return found
 
 
-def report(model: Model, least: float, examples: Sequence[Asked]) -> None:
+def report(model: ConfidenceModel, least: float, examples: Sequence[Asked]) -> None:
     """Print what is left out at a threshold, and the risk of what is answered at others."""
     sure = [
         1.0 if each.by_name else model.probability(each.features) if each.features else 0.0

@@ -20,9 +20,9 @@ import numpy as np
 from experiments import part97
 from experiments.indexes import opened
 from pincite.api import Index
-from pincite.core.settings import Settings
-from pincite.core.types import Query
-from pincite.evaluate.judgements.published import CitingQuestion
+from pincite.measure.imports import CitingQuestion
+from pincite.model.settings import Settings
+from pincite.model.types import Query
 
 DEPTH = 50
 

@@ -30,8 +30,8 @@ from typing import Any
 
 from ingest import document
 from pincite import embed_index, find_files, ingest_files
-from pincite.core.settings import ClusterSettings, EmbeddingSettings, Settings
 from pincite.index import builder
+from pincite.model.settings import ClusterSettings, EmbeddingSettings, Settings
 
 OBJECT_STORE = 120_000_000
 KILLED = "two nodes, one killed"

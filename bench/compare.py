@@ -15,17 +15,9 @@ from typing import Annotated
 
 import typer
 
-from pincite.cli.options import (
-    DEFAULT_INDEX,
-    IndexOption,
-    JsonOption,
-    err,
-    folder_of,
-    out,
-    print_json,
-    told,
-)
-from pincite.core.errors import SourceError, reason_of
+from pincite.cli.options import DEFAULT_INDEX, IndexOption, JsonOption, err, folder_of, out, told
+from pincite.cli.terminal import print_json
+from pincite.model.errors import SourceError, reason_of
 
 GAP = 2  # blanks between two columns
 # What goes first where a terminal is too narrow for everything.
@@ -52,7 +44,7 @@ def compare_engines(
     from comparison.report import page
     from comparison.run import chosen_peers, compare
     from comparison.task import read_task
-    from pincite.evaluate.judgements.files import load
+    from pincite.measure.questions import load
 
     with told(as_json=as_json, index=index):
         peers = chosen_peers(peer or [])

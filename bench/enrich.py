@@ -14,13 +14,12 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pincite.core.settings import IngestSettings
-from pincite.ingest.enrichment.enrich import enrich, entity_names
-from pincite.ingest.enrichment.matching import read_fields, view_of
-from pincite.ingest.enrichment.profile_choice import choose_profile
-from pincite.ingest.enrichment.profile_file import load_profiles
-from pincite.ingest.load import parse
 from pincite.model.locators import plain_words
+from pincite.model.settings import IngestSettings
+from pincite.read.enrich.enrich import enrich, entity_names
+from pincite.read.enrich.matching import read_fields, view_of
+from pincite.read.enrich.profile import choose_profile, load_profiles
+from pincite.read.load import parse
 
 ROOT = Path(__file__).parents[1]
 SPELL_FIELDS = ("level", "school", "casting_time", "range", "components", "duration")

@@ -20,17 +20,17 @@ from pincite.cli.options import (
     SetOption,
     err,
     out,
-    print_json,
     settings_from,
     told,
 )
-from pincite.core.errors import SourceError, reason_of
+from pincite.cli.terminal import print_json
+from pincite.model.errors import SourceError, reason_of
 
 if TYPE_CHECKING:
     from multiple_choice.questions import ExamQuestion
     from multiple_choice.sitting import Sat
     from pincite.api import Index
-    from pincite.core.settings import Settings
+    from pincite.model.settings import Settings
 
 
 def exam(
@@ -100,8 +100,8 @@ def _stream(
         name = f"no language model, {weights}"
         return name, sit(index, questions, least=least, fold_count=folds)
     from multiple_choice.model_chooser import ModelChooser
-    from pincite.ask.language_model import LanguageModel
-    from pincite.core.errors import ConfigError
+    from pincite.answer.language_model import LanguageModel
+    from pincite.model.errors import ConfigError
 
     if not settings.answer.url:
         raise ConfigError(

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from pincite.api import Index
-from pincite.core.settings import load_settings
-from pincite.core.types import Query
-from pincite.learn.features import NAMES, Features
-from pincite.learn.model import Model
-from pincite.learn.trees import joined, trees_from
+from pincite.model.settings import load_settings
+from pincite.model.types import Query
+from pincite.search.feature_table import NAMES, Features
 from pincite.search.learned import Learned, feature_lines
+from pincite.search.ranker import RankerModel, joined, trees_from
 
 K = 20
 TREES, LEAVES = 200, 7
@@ -50,7 +49,7 @@ def _ms(seconds: list[float]) -> str:
     return f"CPU ms a question: median {median:.1f}, p95 {high:.1f} (n = {len(seconds)})"
 
 
-def made_up_model() -> Model:
+def made_up_model() -> RankerModel:
     """Return a model of the usual size; what it says does not matter for its speed."""
     rng = np.random.default_rng(1)
     nodes = 2 * LEAVES - 1
@@ -64,7 +63,7 @@ def made_up_model() -> Model:
         "value": rng.normal(size=nodes),
     }
     trees = trees_from(joined([tree] * TREES), features=2 * len(NAMES), single=False)
-    return Model("lambdamart", NAMES, K, trees, ("plain", "relative"))
+    return RankerModel("lambdamart", NAMES, K, trees, ("plain", "relative"))
 
 
 if __name__ == "__main__":

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Document, Facts, Filters, Loaded, Span
-from pincite.index.filters import RowFilter
-from pincite.index.places import PlaceColumns
+from pincite.index.filters import PlaceColumns, RowFilter
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk, Document, Enrichment, Filters, ParsedDocument, Span
 from pincite.store.segment import Entry
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import IndexWriter
@@ -45,7 +44,7 @@ FILTERS = {
 }
 
 
-def made(number: int, rng: random.Random) -> Loaded:
+def made(number: int, rng: random.Random) -> ParsedDocument:
     """Return a document with facts for each place and hardly any text."""
     doc_id = f"folder{number % 20}/doc-{number}.md"
     title = f"Code {number // 3}, {2018 + number % 3 * 3} Edition"
@@ -79,12 +78,12 @@ def made(number: int, rng: random.Random) -> Loaded:
                     searched=searched,
                 )
             )
-            facts[chunk_id] = Facts(
+            facts[chunk_id] = Enrichment(
                 rng.choice(KINDS),
                 tags=tuple(rng.sample(TAGS, rng.randint(0, 2))),
                 traits=tuple(f"trait{rng.randint(0, 199)}" for _ in range(rng.choice([0, 0, 1]))),
             )
-    return Loaded(document, chunks, facts=facts)
+    return ParsedDocument(document, chunks, facts=facts)
 
 
 def build(folder: Path, documents: int) -> None:

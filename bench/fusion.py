@@ -19,9 +19,9 @@ from pathlib import Path
 from experiments import part97, scifact, srd
 from experiments.choosing import choose, fusions, measured, parts
 from experiments.collection import Collection, Question
-from pincite.core.settings import IngestSettings, load_settings
-from pincite.core.types import Chunk
 from pincite.model.locators import locator_key
+from pincite.model.settings import IngestSettings, load_settings
+from pincite.model.types import Chunk
 from pincite.search.diversity import section_of
 
 MEASURE = "mrr"

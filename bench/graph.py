@@ -22,9 +22,9 @@ import numpy as np
 
 from experiments.part97 import DOCUMENT, read_questions
 from pincite.api import Index
-from pincite.core.settings import GraphSettings, SearchSettings, Settings
-from pincite.core.types import Query, Span
-from pincite.evaluate.figures import bootstrap_interval
+from pincite.measure.statistics import bootstrap_interval
+from pincite.model.settings import GraphSettings, SearchSettings, Settings
+from pincite.model.types import Query, Span
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
 from pincite.search.node_vectors import NodeNearness

@@ -29,11 +29,11 @@ import numpy as np
 
 from comparison.peers.protocol import clock, folder_mb, peak_mb
 from pincite.api import Index
-from pincite.core.settings import load_settings
-from pincite.core.types import Chunk, Document, Loaded, Span
-from pincite.embed.onnx_encoder import OnnxEncoder
+from pincite.encode.encoders import OnnxEncoder
 from pincite.index.builder import IndexBuilder
-from pincite.vectorise import embed_index
+from pincite.model.settings import load_settings
+from pincite.model.types import Chunk, Document, ParsedDocument, Span
+from pincite.update import embed_index
 from vectors import Themes
 
 Line = dict[str, Any]
@@ -47,7 +47,7 @@ def vocabulary() -> list[str]:
     return [bytes(row).decode() for row in letters]
 
 
-def made_up_documents(chunks: int, words: Sequence[str]) -> Iterator[Loaded]:
+def made_up_documents(chunks: int, words: Sequence[str]) -> Iterator[ParsedDocument]:
     """Yield documents of chunks whose words have the frequencies of Zipf's law."""
     random = np.random.default_rng(2)
     share = np.cumsum(1 / np.arange(1, len(words) + 1))
@@ -60,7 +60,7 @@ def made_up_documents(chunks: int, words: Sequence[str]) -> Iterator[Loaded]:
             span = Span(doc_id, at, at + len(text))
             made.append(Chunk(f"{number:016d}", span, text, "piece", str(number), "", (), span.end))
             at = span.end + 1
-        yield Loaded(Document(doc_id, "\n".join(texts)), made)
+        yield ParsedDocument(Document(doc_id, "\n".join(texts)), made)
 
 
 @contextmanager

@@ -17,14 +17,10 @@ from typing import Any
 import numpy as np
 
 from experiments.ohr_learned import K, asked_with_features, joined_examples
-from pincite.core.settings import Settings, load_settings
-from pincite.evaluate.learning import first_right
-from pincite.learn.examples import Examples, folds_by_group, out_of_fold
-from pincite.learn.features import NAMES, OF_DOCUMENT, PARTS, WINDOWS
-from pincite.learn.pool_features import OF_POOL
-from pincite.learn.text_features import OF_TEXT
-from pincite.learn.train import scorer_of
-from pincite.learn.word_features import PUBLISHED
+from pincite.measure.learning import Examples, first_right, folds_by_group, out_of_fold, scorer_of
+from pincite.model.settings import Settings, load_settings
+from pincite.search.feature_table import NAMES, OF_DOCUMENT, PARTS, WINDOWS
+from pincite.search.features import OF_POOL, OF_TEXT, PUBLISHED
 
 FOLDS = 5
 KIND = "lambdamart"

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pincite.evaluate.measures import parse
-from pincite.evaluate.trec import graded
+from pincite.measure.grades import parse
+from pincite.measure.imports import graded
 
 OURS = ("nDCG@10", "Recall@10", "RR", "AP", "P@10")
 THEIRS = ("ndcg@10", "recall@10", "mrr", "map", "precision@10")

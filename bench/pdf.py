@@ -52,7 +52,7 @@ READERS = {
     "pincite": """
 import pincite
 from pathlib import Path
-from pincite.ingest.formats.pdf import read
+from pincite.read.formats.pdf import read
 run("pincite", pincite.__version__, lambda path: read(Path(path).read_bytes(), path).text)
 """,
     "pypdf": """

@@ -25,11 +25,10 @@ from comparison.report import markdown, page
 from comparison.run import chosen_peers, compare
 from comparison.task import Task, read_task
 from experiments import ohr_bench, part97
-from pincite.core.settings import Settings, load_settings
-from pincite.evaluate.judgements.published import read_part97, read_scifact, write_abstracts
-from pincite.evaluate.judgements.questions import Place, Question
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.measure.imports import read_part97, read_scifact, write_abstracts
+from pincite.measure.questions import JudgedPlace, Question
+from pincite.model.settings import Settings, load_settings
+from pincite.update import embed_index, ingest_files
 
 ONE_LANGUAGE = "tokens.language=english"
 PIECES = (ONE_LANGUAGE, "ingest.chunking=fixed", "ingest.profile=none")
@@ -61,7 +60,7 @@ def task_scifact(data: Path, scratch: Path, most: int) -> Task:
     questions = []
     for each in read_scifact(claims, {}).questions:
         known = [place for need in each.needs for place in need if place.document in pages]
-        needs = tuple((Place(file.name, page=pages[place.document]),) for place in known)
+        needs = tuple((JudgedPlace(file.name, page=pages[place.document]),) for place in known)
         questions.append(Question(each.id, each.text, needs, group=each.group))
     return read_task("SciFact", index, questions, most)
 
@@ -78,7 +77,7 @@ def task_ohr_bench(data: Path, scratch: Path, most: int) -> Task:
         Question(
             each.id,
             each.text,
-            ((Place(each.doc_ids[1], page=each.page),),),
+            ((JudgedPlace(each.doc_ids[1], page=each.page),),),
             evidence=each.evidence,
             group=each.document,
         )

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from experiments.part97 import read_questions
 from pincite import Index, find_files, ingest_files
-from pincite.core.settings import load_settings
-from pincite.core.types import Chunk
 from pincite.model.locators import locator_key
+from pincite.model.settings import load_settings
+from pincite.model.types import Chunk
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SEED = 7

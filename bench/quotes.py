@@ -18,10 +18,10 @@ from pathlib import Path
 
 from experiments import part97
 from experiments.indexes import make_index
+from pincite.answer.asker import Asker
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.core.settings import load_settings
-from pincite.core.types import Span
+from pincite.model.settings import load_settings
+from pincite.model.types import Span
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"

@@ -12,27 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pincite.cli.pipelines import pipelines_from
 
 from experiments.table_printing import FOLDERS
-from pincite.cli.options import (
-    ConfigOption,
-    JsonOption,
-    SetOption,
-    err,
-    out,
-    print_json,
-    settings_from,
-    told,
-)
-from pincite.cli.pipelines import pipelines_from
-from pincite.core.errors import ConfigError, SourceError
-from pincite.core.locations import redact_url
-from pincite.core.settings import Settings
+from pincite.cli.options import ConfigOption, JsonOption, SetOption, err, out, settings_from, told
+from pincite.cli.terminal import print_json
+from pincite.model.errors import ConfigError, SourceError, redact_url
+from pincite.model.settings import Settings
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pincite.evaluate.figures import Figures
+    from pincite.measure.statistics import Figures
 
 
 class Name(StrEnum):

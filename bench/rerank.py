@@ -21,10 +21,9 @@ from pathlib import Path
 
 from experiments.part97 import read_questions
 from pincite.api import Index
-from pincite.core.settings import Settings
+from pincite.model.settings import Settings
 from pincite.search.cross_encoder import open_cross_encoder
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 PAIRS, TOKENS, ROUNDS, QUESTIONS = 20, 256, 5, 100
 
@@ -77,7 +76,7 @@ def peer(ours: float) -> None:
     torch.set_num_threads(2)
     from importlib.resources import files
 
-    words = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
+    words = Path(str(files("pincite.encode").joinpath("minilm", "tokenizer.json")))
     with tempfile.TemporaryDirectory() as folder:
         shape = BertConfig(
             vocab_size=30522,

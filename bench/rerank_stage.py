@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.core.types import Query
+from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.types import Query
+from pincite.read.load import find_files
 from pincite.search.candidates import Candidates
 from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

@@ -29,10 +29,10 @@ from experiments.ohr_bench import (
     summarise,
 )
 from pincite.api import Index
-from pincite.core.settings import RoutingSettings, SearchSettings, Settings
-from pincite.core.types import Query
-from pincite.evaluate.lcs import Words
-from pincite.index.groups import group_name
+from pincite.index.filters import group_name
+from pincite.measure.words import WordNumbers
+from pincite.model.settings import RoutingSettings, SearchSettings, Settings
+from pincite.model.types import Query
 from pincite.search.pipeline import Searcher, build
 from pincite.update import ingest_files
 
@@ -103,7 +103,7 @@ def ohr(data: Path) -> None:
             known = set(index.documents())
             questions = [each for each in questions if not known.isdisjoint(each.doc_ids)]
             domain = {question.text: question.domain for question in questions}
-            words = Words()
+            words = WordNumbers()
             for name, searcher in [
                 *variants(index, "folder", (1, 2, 3)),
                 ("oracle domain", oracle(index, lambda text: f"folder:{domain[text]}")),

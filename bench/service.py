@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pincite.update import find_files, ingest_files, remove
-from pincite.vectorise import embed_index
+from pincite.read.load import find_files
+from pincite.update import embed_index, ingest_files, remove
 
 ROOT = Path(__file__).parents[1]
 STREAM = "Accept: text/event-stream\r\n"

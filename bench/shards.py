@@ -29,11 +29,11 @@ import numpy as np
 
 from growth import SETTINGS, made_up_documents, questions, vocabulary
 from pincite.api import Index
-from pincite.core.settings import load_settings
-from pincite.embed.onnx_encoder import OnnxEncoder
+from pincite.encode.encoders import OnnxEncoder
 from pincite.index.builder import IndexBuilder
-from pincite.index.lists import EXACT_UP_TO, looked_at
-from pincite.vectorise import embed_index
+from pincite.index.ragged import EXACT_UP_TO, looked_at
+from pincite.model.settings import load_settings
+from pincite.update import embed_index
 from vectors import DIMENSION, Themes
 
 Line = dict[str, Any]

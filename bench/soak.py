@@ -34,9 +34,9 @@ from typing import Any, TextIO
 
 import httpx
 
-from pincite.core.errors import IndexBusy
-from pincite.update import find_files, ingest_files, remove
-from pincite.vectorise import embed_index
+from pincite.model.errors import IndexBusy
+from pincite.read.load import find_files
+from pincite.update import embed_index, ingest_files, remove
 from service import percentile, server
 from soak_report import KINDS, page, summary
 

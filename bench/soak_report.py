@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from pincite.evaluate.report.charts import Point, nice, plot
-from pincite.evaluate.report.page import whole_page
+from pincite.measure.charts import Point, nice, plot
+from pincite.measure.report import whole_page
 
 KINDS = ("search", "ask", "show", "cell", "rerank", "agent", "upload")
 # What may not grow, and by how much it may.

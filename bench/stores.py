@@ -33,22 +33,21 @@ from tests.servers.postgres import Postgres
 
 from experiments import part97
 from pincite.api import Index
-from pincite.copying import copy_index
-from pincite.core.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
-from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
+from pincite.maintain.copy import copy_index
+from pincite.model.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
+from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
 from pincite.search.gather import Gather
 from pincite.search.meaning import Meaning
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import Searcher
 from pincite.search.query import QueryReader
-from pincite.search.words import Words
+from pincite.search.words import WordScorer
 from pincite.store.location import Location, open_writer, shape_of
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 MODEL, DIMENSION, CENTRES = "made", 384, 200
 DEPTH = 100
@@ -78,7 +77,7 @@ def vectors_near(count: int, seed: int) -> np.ndarray:
     return (some / np.linalg.norm(some, axis=1, keepdims=True)).astype(np.float16)
 
 
-def made_documents(chunks: int) -> Iterator[Loaded]:
+def made_documents(chunks: int) -> Iterator[ParsedDocument]:
     """Yield documents of ten sections; words are as frequent as words are (Zipf)."""
     random = np.random.default_rng(1)
     shares = np.cumsum(1 / np.arange(1, WORDS + 1) ** 0.9)
@@ -86,7 +85,7 @@ def made_documents(chunks: int) -> Iterator[Loaded]:
         drawn = np.searchsorted(shares, random.random((10, 120)) * shares[-1])
         texts = [" ".join(f"w{n}x" for n in row) + "\n" for row in drawn.tolist()]
         document = Document(f"part-{number}.md", "".join(texts), f"Part {number}")
-        yield Loaded(document, list(_sections(document, number, texts)))
+        yield ParsedDocument(document, list(_sections(document, number, texts)))
 
 
 def _sections(document: Document, number: int, texts: list[str]) -> Iterator[Chunk]:
@@ -123,7 +122,7 @@ def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, list[Se
     """Return searches by words, by meaning and by both."""
     index = OpenIndex.open(location, settings.store)
     rows = Rows(index)
-    words = Words(index, LexicalSettings(), rows)
+    words = WordScorer(index, LexicalSettings(), rows)
     near = Meaning(VectorIndex(index.snapshot, MODEL), MadeEncoder(), rows)
     weight = HybridSettings().dense_weight
     gathers = [

@@ -25,11 +25,11 @@ from pathlib import Path
 
 import pypdfium2
 
-from pincite.ingest.formats.pdf.characters import frame_of, words_of
-from pincite.ingest.formats.pdf.hidden import visible_words
-from pincite.ingest.formats.pdf.page import FoundTable, Word
-from pincite.ingest.formats.pdf_tables import find_tables
-from pincite.ingest.formats.pdf_tables.geometry import Cell
+from pincite.read.pdf.characters import frame_of, words_of
+from pincite.read.pdf.hidden import visible_words
+from pincite.read.pdf.page import FoundTable, Word
+from pincite.read.pdf.tables.find import find_tables
+from pincite.read.pdf.tables.geometry import CellBox
 
 SET = Path("pdf/tables/tests/files/tabula/icdar2013-dataset")
 CAMELOT = """
@@ -47,7 +47,7 @@ for path in sys.stdin.read().split("\\n"):
 """
 
 Relations = Counter[tuple[str, str, str]]
-Tables = list[Sequence[Cell]]  # of one document
+Tables = list[Sequence[CellBox]]  # of one document
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Score:
         return 2 * self.right / total if total else 0.0
 
 
-def relations(tables: Iterable[Sequence[Cell]]) -> Relations:
+def relations(tables: Iterable[Sequence[CellBox]]) -> Relations:
     """The pairs of cells next to each other, blanks skipped, over all tables."""
     found: Relations = Counter()
     for cells in tables:
@@ -111,15 +111,18 @@ def gold_tables(path: Path) -> Tables:
                 rows = int(cell.get("end-row", row)) - row + 1
                 columns = int(cell.get("end-col", column)) - column + 1
                 text = cell.findtext("content") or ""
-                cells.append(Cell(row + down, column + right, text, rows, columns))
+                cells.append(CellBox(row + down, column + right, text, rows, columns))
         tables.append(cells)
     return tables
 
 
-def flat(rows: Sequence[Sequence[str | None]]) -> list[Cell]:
+def flat(rows: Sequence[Sequence[str | None]]) -> list[CellBox]:
     """Rows of texts as cells that span nothing."""
     return [
-        Cell(r, c, text or "") for r, row in enumerate(rows) for c, text in enumerate(row) if text
+        CellBox(r, c, text or "")
+        for r, row in enumerate(rows)
+        for c, text in enumerate(row)
+        if text
     ]
 
 
@@ -143,7 +146,7 @@ def with_pincite(paths: Sequence[Path]) -> tuple[dict[str, list[Tables]], dict[s
     found = [our_tables(path) for path in paths]
     seconds = time.process_time() - start
     spanned = [[getattr(table, "cells", ()) for table in tables] for tables in found]
-    plain = [[[Cell(c.row, c.column, c.text) for c in cells] for cells in t] for t in spanned]
+    plain = [[[CellBox(c.row, c.column, c.text) for c in cells] for cells in t] for t in spanned]
     return {"pincite": spanned, "pincite, flat": plain}, {"pincite": seconds}
 
 

@@ -18,8 +18,8 @@ import pypdfium2
 
 from tables import read_words  # isort: skip (pdf_tables cannot be the first to be loaded)
 
-from pincite.ingest.formats.pdf_tables import find_tables
-from pincite.ingest.formats.pdf_tables.rulings import read_rulings
+from pincite.read.pdf.tables.find import find_tables
+from pincite.read.pdf.tables.rulings import read_rulings
 
 FOLDERS = ("pdf/manuals", "pdf/government")
 MIN_WORDS = 200

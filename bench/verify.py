@@ -25,13 +25,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.indexes import make_index
+from pincite.answer.asker import Asker
 from pincite.answer.values import Answer, Sentence, Source
 from pincite.answer.verify import Verifier
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.core.answer_settings import AnswerSettings
-from pincite.core.settings import Settings
 from pincite.model.locators import mention_spans
+from pincite.model.settings import AnswerSettings, Settings
 from pincite.model.units import quantities
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from peers import task_part97
 from pincite.api import Index
-from pincite.core.settings import load_settings
+from pincite.model.settings import load_settings
 from pincite.search.cross_encoder import CrossEncoder, open_cross_encoder
 
 FIXED = (

@@ -14,8 +14,8 @@ import click
 from pincite import __version__
 from pincite.cli.completion import script
 from pincite.cli.main import app
-from pincite.core.errors import PinciteError
-from pincite.core.settings import Settings
+from pincite.model.errors import PinciteError
+from pincite.model.settings import Settings
 
 HERE = Path(__file__).parent
 FAILED = (
@@ -78,7 +78,7 @@ def _more(option: Any) -> str:
 def settings_page() -> str:
     """Return the reference of all settings, made from the comments beside their defaults."""
     parts = [
-        "# Settings\n\nMade from `core/settings.py` by `make docs`. Put what you change into "
+        "# Settings\n\nMade from `model/settings.py` by `make docs`. Put what you change into "
         "`pincite.toml`,\nthe environment (`PINCITE_SEARCH__K=5`) or `--set search.k=5`; "
         "later ones win.\n"
     ]

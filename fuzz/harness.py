@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import PinciteError
+from pincite.model.errors import PinciteError
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"

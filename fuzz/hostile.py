@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from pincite.core.errors import PinciteError  # noqa: E402
+from pincite.model.errors import PinciteError  # noqa: E402
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ sys.path.append(str(Path(__file__).parents[1] / "bench"))  # how experiments mak
 from experiments.collection import WHOLE_PAGES
 from experiments.indexes import make_index
 from pincite.api import Index
-from pincite.core.settings import Settings
-from pincite.core.types import Filters
+from pincite.model.settings import Settings
+from pincite.model.types import Filters
 from pincite.update import ingest_files
 
 QUESTIONS = {"qamr": 12000, "policyqa": 6500, "medquad": 8000, "wikitables": 8000, "laws": 9000}

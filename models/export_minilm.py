@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load as load_safetensors
 
-from pincite.embed.hashes import write_hashes
+from pincite.encode.models import write_hashes
 from pincite.store.files import sha256_of
 from training.graph import WIDTH, Graph, save_quantised
 

@@ -23,11 +23,11 @@ from pincite.cli.options import (
     SetOption,
     err,
     out,
-    print_json,
     settings_from,
     told,
 )
-from pincite.core.errors import ConfigError
+from pincite.cli.terminal import print_json
+from pincite.model.errors import ConfigError
 
 
 def finetune(
@@ -44,7 +44,7 @@ def finetune(
         from tokenizers import Tokenizer
 
         from pincite.api import Index
-        from pincite.evaluate.judgements.files import load
+        from pincite.measure.questions import load
         from pincite.search.cross_encoder import open_cross_encoder
         from training.export import save, with_calibration
         from training.from_judgements import groups_of
@@ -58,7 +58,7 @@ def finetune(
                 f"{questions} gives {len(groups)} answers to learn from",
                 hint="judge at least twenty questions that the index can answer",
             )
-        text = files("pincite.embed").joinpath("minilm", "tokenizer.json").read_text("utf-8")
+        text = files("pincite.encode").joinpath("minilm", "tokenizer.json").read_text("utf-8")
         base = files("pincite.search").joinpath("minilm", "model.onnx").read_bytes()
         plan = replace(Plan(), steps=steps, warm_up=max(1, steps // 10))
         training = Training(weights_of(base), groups, Tokenizer.from_str(text), plan)

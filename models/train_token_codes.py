@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.settings import EmbeddingSettings
-from pincite.embed.hashes import write_hashes
-from pincite.embed.models import spec_of
-from pincite.embed.onnx_encoder import OnnxEncoder
+from pincite.encode.encoders import OnnxEncoder
+from pincite.encode.models import spec_of, write_hashes
+from pincite.model.settings import EmbeddingSettings
 
 TARGET = Path(__file__).parents[1] / "src" / "pincite" / "embed" / "minilm" / "token_codes.npz"
 DIMENSIONS, PARTS = 84, 14

@@ -34,9 +34,9 @@ from typing import Any
 
 import pincite
 from pincite import Index, Settings, find_files, ingest_files
-from pincite.ask.asker import Asker
-from pincite.ingest.load import parse
-from pincite.vectorise import embed_index
+from pincite.answer.asker import Asker
+from pincite.read.load import parse
+from pincite.update import embed_index
 
 PACKAGE = str(Path(pincite.__file__).parent) + os.sep
 SAMPLES = Path(pincite.__file__).parents[2] / "samples"

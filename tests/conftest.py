@@ -18,9 +18,9 @@ import pytest
 
 from pincite.api import Index
 from pincite.cluster import Cluster, connected
-from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.model.settings import Settings
+from pincite.read.load import parse
 
 SOURCE = Path(__file__).parents[1] / "src"
 # Several tests run at a time, and a busy machine is no bug; pytest-timeout ends what hangs.

@@ -18,21 +18,16 @@ LAYERS = [
     {"cli"},
     {"adapters", "client", "serve"},
     {"mcp"},
-    {"tune"},
-    {"agent", "evaluate", "replay", "testing"},
-    {"ask"},
-    {"api", "audit", "copying", "editions", "exchange", "publish", "repair", "update", "vectorise"},
-    {"answer"},
+    {"api"},
+    {"measure", "testing"},
+    {"answer", "maintain"},
     {"search"},
-    {"learn"},
-    {"embed", "index", "ingest"},
+    {"update"},
+    {"index", "read"},
     {"encode", "store"},
     {"cluster"},
-    {"core", "model"},
+    {"model"},
 ]
-# The front door: its verbs call rooms above the Index that those rooms read with, and import them
-# when they are called. Nothing of them is loaded with it; see the test of what a search loads.
-DOOR, BEHIND_THE_DOOR = "api.py", ("ask", "evaluate", "update", "vectorise")
 FILES = sorted(path for path in ROOT.rglob("*.py"))
 
 
@@ -53,10 +48,7 @@ def imports(file: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-    ours = {name for name in found if name.split(".")[0] == "pincite"}
-    if file == ROOT / DOOR:
-        ours -= {name for name in ours if name.split(".")[1] in BEHIND_THE_DOOR}
-    return ours
+    return {name for name in found if name.split(".")[0] == "pincite"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
@@ -70,7 +62,7 @@ def test_imports_go_downwards(file: Path) -> None:
             assert mine == "cli", f"{file} imports the package root"
             continue
         theirs = parts[1]
-        if theirs == mine or {theirs, mine} == {"core", "model"}:
+        if theirs == mine:
             continue
         assert layer(theirs) > layer(mine), f"{file.relative_to(ROOT)} imports {name}"
 
@@ -122,7 +114,7 @@ def test_searching_does_not_load_the_readers() -> None:
     """Reading files takes many modules and patterns; a search needs none of them."""
     code = (
         "import sys, pincite.api;"
-        "print([m for m in sys.modules if 'pincite.ingest' in m or m in ('httpx', 'jinja2')])"
+        "print([m for m in sys.modules if 'pincite.read' in m or m in ('httpx', 'jinja2')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -137,7 +129,7 @@ def loaded(code: str) -> set[str]:
 
 def test_opening_the_door_loads_no_room_above() -> None:
     names = {name.split(".")[1] for name in loaded("import pincite.api") if "pincite." in name}
-    assert not names & {*BEHIND_THE_DOOR, "agent", "cli", "ingest", "serve", "tune"}
+    assert not names & {"answer", "cli", "measure", "read", "serve", "update"}
 
 
 def test_the_version_loads_nothing_heavy() -> None:
@@ -156,7 +148,7 @@ def test_a_search_loads_what_it_uses(tmp_path: Path) -> None:
     heavy |= {"http.client", "urllib.request", "email", "ssl", "socket", "httpx", "xml", "lxml"}
     assert not found & heavy
     rooms = {name.split(".")[1] for name in found if name.startswith("pincite.")}
-    assert not rooms & {"agent", "ask", "evaluate", "ingest", "serve", "tune", "update"}
+    assert not rooms & {"answer", "measure", "read", "serve", "update"}
     commands = {name for name in found if name.startswith("pincite.cli.")}
     assert commands == {f"pincite.cli.{name}" for name in ("main", "options", "search", "terminal")}
 

@@ -14,8 +14,8 @@ import pytest
 
 import pincite
 from pincite.cli.main import COMMANDS
-from pincite.core import errors
-from pincite.core.settings import setting_names
+from pincite.model import errors
+from pincite.model.settings import setting_names
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(pincite.__file__).parent  # also where the tests are of a wheel, without src

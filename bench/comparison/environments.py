@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.core.errors import SourceError
+from pincite.model.errors import SourceError
 
 SCRIPTS = Path(__file__).with_name("peers")
 INSTALL_SECONDS = 1800

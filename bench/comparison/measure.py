@@ -20,9 +20,9 @@ import numpy as np
 
 from comparison.environments import PEERS, SCRIPTS, Say
 from comparison.task import Task
-from pincite.core.settings import load_settings
-from pincite.embed.encoders import open_encoder
-from pincite.evaluate.figures import Figures
+from pincite.encode.encoders import open_encoder
+from pincite.measure.statistics import Figures
+from pincite.model.settings import load_settings
 
 Line = dict[str, Any]
 SECONDS = 3600  # for one engine to get ready, or for one round

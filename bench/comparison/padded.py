@@ -90,7 +90,7 @@ def write_for_flashrank(home: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shipped = Path(str(files("pincite.search").joinpath("minilm", "model.onnx")))
     save_quantised(build(weights_of(shipped)), folder / FILE)
-    words = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
+    words = Path(str(files("pincite.encode").joinpath("minilm", "tokenizer.json")))
     shutil.copyfile(words, folder / "tokenizer.json")
     said = {
         "config.json": {"pad_token_id": PAD},

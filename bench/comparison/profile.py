@@ -11,7 +11,7 @@ from typing import Any
 import pincite.api
 from comparison.task import Task
 from pincite.api import Index
-from pincite.core.settings import load_settings
+from pincite.model.settings import load_settings
 
 FUNCTIONS = 12  # the dearest of each pipeline
 _PACKAGE = Path(pincite.api.__file__).parent

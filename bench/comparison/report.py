@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from pincite.evaluate.report.charts import Spot
-from pincite.evaluate.report.page import render
+from pincite.measure.charts import Spot
+from pincite.measure.report import render
 
 Line = dict[str, Any]
 FOOTER = (

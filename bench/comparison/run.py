@@ -15,7 +15,7 @@ from comparison.environments import PEERS, Say, encoder_of, facts, prepare
 from comparison.measure import JOBS, Line, encode, job_lines
 from comparison.profile import profiles
 from comparison.task import Task
-from pincite.core.errors import ConfigError, PinciteError
+from pincite.model.errors import ConfigError, PinciteError
 from pincite.store.snapshot import Snapshot
 
 MODELS = Path(__file__).parents[2] / "models"  # how weights are read and written

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.core.errors import SourceError
-from pincite.evaluate.figures import Figures
-from pincite.evaluate.grades import Line, tabulated
-from pincite.evaluate.harness import grouping
-from pincite.evaluate.judgements.coverage import Corpus, Gold
-from pincite.evaluate.judgements.questions import Question
-from pincite.evaluate.lcs import Words, lcs_score
-from pincite.evaluate.measures import parse
+from pincite.measure.coverage import Corpus, CoveredGold
+from pincite.measure.grades import GradedQuestion, parse, tabulated
+from pincite.measure.harness import grouping
+from pincite.measure.questions import Question
+from pincite.measure.statistics import Figures
+from pincite.measure.words import WordNumbers, lcs_score
+from pincite.model.errors import SourceError
 from pincite.store.snapshot import Snapshot
 
 K = 10
@@ -30,7 +29,7 @@ class Task:
     index: Path
     ids: list[str]
     texts: list[str]
-    golds: list[Gold]
+    golds: list[CoveredGold]
     groups: list[str]
     encoder: str = ""
     cross_encoder: str = ""
@@ -61,7 +60,7 @@ class Task:
         figures = Figures()
         grades = tabulated(
             [
-                Line(
+                GradedQuestion(
                     [gold.chunks.get(self.ids[row], {}) if row >= 0 else {} for row in rows],
                     gold.ideal,
                     len(gold.question.needs),
@@ -72,12 +71,12 @@ class Task:
         for measure in MEASURES:
             figures.add(measure, parse(measure).of(grades).tolist(), groups)
         if all(gold.question.evidence for gold in golds):
-            words = Words()
+            words = WordNumbers()
             lcs = [self._lcs(*each, words) for each in zip(golds, found, strict=True)]
             figures.add(LCS, lcs, groups)
         return figures
 
-    def _lcs(self, gold: Gold, rows: Sequence[int], words: Words) -> float:
+    def _lcs(self, gold: CoveredGold, rows: Sequence[int], words: WordNumbers) -> float:
         gold_rows = [row for row in rows[:2] if row >= 0 and self.ids[row] in gold.chunks]
         text = "\n".join(self.texts[row] for row in gold_rows)
         return lcs_score(words.of(gold.question.evidence), words.of(text))

@@ -44,7 +44,7 @@ def write_for_torch(folder: Path) -> None:
     """Write the model that ships as transformers reads one; needs onnx."""
     folder.mkdir(parents=True, exist_ok=True)
     shipped = Path(str(files("pincite.search").joinpath("minilm", "model.onnx")))
-    words = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
+    words = Path(str(files("pincite.encode").joinpath("minilm", "tokenizer.json")))
     write_safetensors({_name(k): v for k, v in weights_of(shipped).items()}, folder)
     (folder / "config.json").write_text(json.dumps(CONFIG))
     (folder / "tokenizer_config.json").write_text(json.dumps(TOKENIZER | _SPECIAL))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments import collection, ohr_bench, ohr_learned, part97, scifact, squad, srd
-from pincite.core.settings import Settings
-from pincite.evaluate.figures import Figures
+from pincite.measure.statistics import Figures
+from pincite.model.settings import Settings
 
 # What each pipeline got for one question; empty if the question cannot be judged.
 Row = Sequence[Any]

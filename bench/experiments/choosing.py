@@ -15,10 +15,9 @@ import numpy as np
 from experiments.collection import Collection, places_of, scored
 from experiments.indexes import opened
 from pincite.api import Index
-from pincite.core.errors import SourceError
-from pincite.core.settings import HybridSettings, Settings
-from pincite.evaluate.figures import Array, Figures
-from pincite.evaluate.statistics import standard_error
+from pincite.measure.statistics import Array, Figures, standard_error
+from pincite.model.errors import SourceError
+from pincite.model.settings import HybridSettings, Settings
 
 FOLDS = 5
 SEED = 7

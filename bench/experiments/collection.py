@@ -13,11 +13,11 @@ from pathlib import Path
 
 from experiments.indexes import Files, opened
 from pincite.api import Index
-from pincite.core.errors import SourceError
-from pincite.core.settings import IngestSettings, Settings, TokenSettings
-from pincite.core.types import Chunk
-from pincite.evaluate.figures import Figures
-from pincite.evaluate.measures import value
+from pincite.measure.grades import value
+from pincite.measure.statistics import Figures
+from pincite.model.errors import SourceError
+from pincite.model.settings import IngestSettings, Settings, TokenSettings
+from pincite.model.types import Chunk
 
 DEPTH = 100  # hits that are asked for; measures look at these
 

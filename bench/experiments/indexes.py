@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.copying import copy_index
-from pincite.core.errors import SourceError, StoreError
-from pincite.core.settings import Settings
-from pincite.evaluate.harness import WORDS_ALONE, check_pipelines
 from pincite.index.opened import OpenIndex
+from pincite.maintain.copy import copy_index
+from pincite.measure.harness import WORDS_ALONE, check_pipelines
+from pincite.model.errors import SourceError, StoreError
+from pincite.model.settings import Settings
 from pincite.store.location import (
     Location,
     exists,
@@ -29,8 +29,7 @@ from pincite.store.location import (
     place_in,
     remove_index,
 )
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 Files = Sequence[tuple[Path, str]]  # paths with their document ids
 _NAME = "experiment"

@@ -16,12 +16,12 @@ from typing import Any
 
 from experiments.indexes import opened
 from pincite.api import Index
-from pincite.core.errors import MALFORMED, SourceError
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk
-from pincite.evaluate.figures import Figures
-from pincite.evaluate.lcs import Words, lcs_score
-from pincite.ingest.tokencount import estimated_tokens
+from pincite.measure.statistics import Figures
+from pincite.measure.words import WordNumbers, lcs_score
+from pincite.model.errors import MALFORMED, SourceError
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk
+from pincite.read.chunks import estimated_tokens
 
 # Questions of "paper" are about documents of two folders; where both have one, "paper" has the
 # version the questions were written for.
@@ -101,7 +101,7 @@ def run(
             files = all_files(data / "gt")
         with opened(files, fixed, lenient=True) as indexes:
             known = set(indexes[0].documents())
-            words = Words()
+            words = WordNumbers()
             for question in asked:
                 is_known = not known.isdisjoint(question.doc_ids)
                 yield [scored(index, question, words) for index in indexes if is_known]
@@ -135,13 +135,13 @@ def domain_files(corpus: Path, domain: str) -> list[Path]:
     return [named[name] for name in sorted(named)]
 
 
-def scored(index: Index, question: Question, words: Words) -> Scored:
+def scored(index: Index, question: Question, words: WordNumbers) -> Scored:
     """Return what one question gets in one index."""
     ranking = index.search_ranking(question.text, max(RECALL_DEPTHS))
     return scored_chunks(index.snapshot.get(ranking.ids), question, words)
 
 
-def scored_chunks(chunks: Sequence[Chunk], question: Question, words: Words) -> Scored:
+def scored_chunks(chunks: Sequence[Chunk], question: Question, words: WordNumbers) -> Scored:
     """Return what a question gets from chunks, best first."""
     on_page = [is_gold(chunk, question) for chunk in chunks]
     evidence = words.of(question.evidence)

@@ -26,15 +26,13 @@ from experiments.ohr_bench import (
 )
 from experiments.set_bm25 import SetBm25
 from pincite.api import Index
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk
-from pincite.evaluate.lcs import Words, lcs_score
 from pincite.index.postings import Array
-from pincite.learn.examples import SEED, Examples, folds_by_group, out_of_fold
-from pincite.learn.features import NAMES
-from pincite.learn.matches import match_words
-from pincite.learn.train import scorer_of
-from pincite.learn.word_features import OF_WORDS, bm25_rank, rank_confidence_ratio
+from pincite.measure.learning import SEED, Examples, folds_by_group, out_of_fold, scorer_of
+from pincite.measure.words import WordNumbers, lcs_score
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk
+from pincite.search.feature_table import NAMES
+from pincite.search.features import OF_WORDS, bm25_rank, match_words, rank_confidence_ratio
 from pincite.search.learned import feature_lines
 from pincite.search.pipeline import features_of
 
@@ -99,7 +97,7 @@ def _of_lines(examples: Examples, lines: Array) -> Examples:
 def _rows(
     asked: Sequence[Asked], examples: Examples, learned: Sequence[Array]
 ) -> Iterator[list[Scored]]:
-    words = Words()
+    words = WordNumbers()
     for each, start in zip(asked, examples.starts.tolist(), strict=True):
         orders = [list(range(len(each.chunks)))]
         for scores in learned:
@@ -173,7 +171,7 @@ def _by_plain_words(index: Index, questions: Sequence[Question]) -> Iterator[Ask
     for text in plain:
         for word in set(text):
             df[word] = df.get(word, 0) + 1
-    words = Words()
+    words = WordNumbers()
     for question in questions:
         order = ranker.best(question.text, 20)
         asked = _PLAIN.findall(question.text.lower())

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from experiments.indexes import opened
 from pincite.api import Index
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Span
-from pincite.evaluate.figures import Figures
-from pincite.evaluate.judgements.published import PART97, CitingQuestion, read_citing_questions
+from pincite.measure.imports import PART97, CitingQuestion, read_citing_questions
+from pincite.measure.statistics import Figures
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk, Span
 
 DEPTHS = (1, 5, 10, 20)
 DOCUMENT = PART97

@@ -10,12 +10,11 @@ from pathlib import Path
 from experiments import part97
 from experiments.indexes import opened
 from pincite.api import Index
-from pincite.core.errors import ModelError
-from pincite.core.settings import RerankSettings, Settings
-from pincite.core.stages import PairScorer
-from pincite.core.types import Chunk, Query
-from pincite.evaluate.judgements.coverage import Corpus, Gold
-from pincite.evaluate.judgements.questions import Place, Question
+from pincite.measure.coverage import Corpus, CoveredGold
+from pincite.measure.questions import JudgedPlace, Question
+from pincite.model.errors import ModelError
+from pincite.model.settings import RerankSettings, Settings
+from pincite.model.types import Chunk, PairScorer, Query
 from pincite.search.candidates import Candidates
 from pincite.search.rerank import combined
 from pincite.search.scorers import open_scorer
@@ -54,7 +53,7 @@ class Read:
     """One question: what was found, how probable each candidate is, and what it took."""
 
     group: str
-    gold: Gold
+    gold: CoveredGold
     meets: Mapping[str, Mapping[int, float]]  # what each hit brings
     orders: Mapping[str, Sequence[str]]  # ids by pipeline
     chances: Sequence[float]  # of the candidates found by meaning, in their order
@@ -82,14 +81,14 @@ def run(data: Path, questions: Path, own: Settings) -> Iterator[Read]:
         for index in (dense, hybrid):
             index.warm()
         for question in some:
-            places = tuple(Place(part97.DOCUMENT, section=name) for name in question.sections)
+            places = tuple(JudgedPlace(part97.DOCUMENT, section=name) for name in question.sections)
             gold = corpus.gold(Question(question.id, question.text, (places,) if places else ()))
             if gold.is_evaluable:
                 yield _read(dense, hybrid, scorer, gold, own.rerank)
 
 
 def _read(
-    dense: Index, hybrid: Index, scorer: PairScorer, gold: Gold, settings: RerankSettings
+    dense: Index, hybrid: Index, scorer: PairScorer, gold: CoveredGold, settings: RerankSettings
 ) -> Read:
     text = gold.question.text
     meaning = dense.searcher.meaning

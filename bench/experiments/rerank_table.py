@@ -16,9 +16,8 @@ import numpy as np
 
 from experiments.rerank_reading import DEEPEST, POOL, REPLACE, Read, Spent, reread
 from experiments.tables import Cell, Table
-from pincite.evaluate.grades import Line, tabulated
-from pincite.evaluate.measures import parse
-from pincite.evaluate.statistics import compare, holm
+from pincite.measure.grades import GradedQuestion, parse, tabulated
+from pincite.measure.statistics import compare, holm
 
 WANTED = 8  # hits that the published pipeline returns
 FACTORS = (1.0, 1.5, 2.0, 3.0, DEEPEST / WANTED)
@@ -129,7 +128,7 @@ def _values(
     reads: Sequence[Read], measure: str, rankings: Sequence[Sequence[str]]
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     lines = [
-        Line([each.meets[i] for i in ids], each.gold.ideal, 1)
+        GradedQuestion([each.meets[i] for i in ids], each.gold.ideal, 1)
         for each, ids in zip(reads, rankings, strict=True)
     ]
     return np.asarray(parse(measure).of(tabulated(lines)))

@@ -20,15 +20,9 @@ from experiments.collection import DEPTH, Question
 from experiments.indexes import opened
 from experiments.tables import Cell, Table
 from pincite.api import Index
-from pincite.core.settings import (
-    HybridSettings,
-    LexicalSettings,
-    RoutingSettings,
-    Settings,
-)
-from pincite.evaluate.figures import bootstrap_interval
-from pincite.evaluate.statistics import compare, holm
-from pincite.index.groups import group_name
+from pincite.index.filters import group_name
+from pincite.measure.statistics import bootstrap_interval, compare, holm
+from pincite.model.settings import HybridSettings, LexicalSettings, RoutingSettings, Settings
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.collection import WHOLE_PAGES, Collection, Question, page_of, write_pages
-from pincite.evaluate.judgements.published import SCIFACT_ABSTRACTS, read_abstracts, read_claims
+from pincite.measure.imports import SCIFACT_ABSTRACTS, read_abstracts, read_claims
 
 MEASURES = ("ndcg@10", "recall@10", "recall@100", "mrr")
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import Stemmer
 
-from pincite.core.function_words import function_words
 from pincite.index.postings import Array
+from pincite.model.languages import function_words
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 _WORD = re.compile(r"\w+")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.collection import WHOLE_PAGES, Collection, Question, page_of, write_pages
-from pincite.core.errors import SourceError
+from pincite.model.errors import SourceError
 
 MEASURES = ("recall@1", "recall@5", "recall@10", "mrr")
 MAX_BYTES = 200_000_000

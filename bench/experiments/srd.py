@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 
 from experiments.collection import Collection, Question
-from pincite.core.errors import MALFORMED, SourceError
-from pincite.core.types import Chunk
-from pincite.update import find_files
+from pincite.model.errors import MALFORMED, SourceError
+from pincite.model.types import Chunk
+from pincite.read.load import find_files
 
 MEASURES = ("hit@1", "hit@5", "mrr")
 SPELLS = "Spells"

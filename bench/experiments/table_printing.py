@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pincite.cli.options import err, out, print_json
+from pincite.cli.options import err, out
+from pincite.cli.terminal import print_json
 
 if TYPE_CHECKING:
     from experiments.tables import Cell, Table
-    from pincite.core.settings import Settings
+    from pincite.model.settings import Settings
 
 # Experiment → the folder of its data, and its question file.
 FOLDERS = {

@@ -17,7 +17,7 @@ import numpy as np
 
 from multiple_choice.questions import ExamQuestion
 from multiple_choice.words import Window, Words
-from pincite.core.types import Chunk
+from pincite.model.types import Chunk
 from pincite.model.units import quantities
 from pincite.store.files import Array
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from multiple_choice.chooser import Choice, Evidence
 from multiple_choice.questions import LETTERS, ExamQuestion
-from pincite.ask.language_model import LanguageModel
-from pincite.core.types import Chunk
-from pincite.ingest.tokencount import estimated_tokens
+from pincite.answer.language_model import LanguageModel
+from pincite.model.types import Chunk
+from pincite.read.chunks import estimated_tokens
 
 SYSTEM = (
     "You sit a multiple-choice exam about documents. Use only the numbered sources. They are "

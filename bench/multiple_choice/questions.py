@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import MALFORMED, SourceError
-from pincite.evaluate.judgements.published import cited_clauses
+from pincite.measure.imports import cited_clauses
+from pincite.model.errors import MALFORMED, SourceError
 from pincite.model.locators import locator_key
 
 MOST_BYTES = 64_000_000

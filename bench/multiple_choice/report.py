@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pincite.evaluate.report.page import render
+from pincite.measure.report import render
 
 QUOTE_CHARS = 300
 

@@ -13,8 +13,8 @@ from multiple_choice.fitting import fit, folds, groups
 from multiple_choice.questions import ExamQuestion
 from multiple_choice.words import Words
 from pincite.api import Index
-from pincite.core.types import Chunk, Ranking, Span
-from pincite.evaluate.figures import SEED
+from pincite.measure.statistics import SEED
+from pincite.model.types import Chunk, Ranking, Span
 from pincite.store.files import Array
 
 DEPTHS = (1, 5, 10, 20)

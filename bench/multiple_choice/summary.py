@@ -9,8 +9,7 @@ from typing import Any
 from multiple_choice.fitting import groups
 from multiple_choice.questions import LETTERS
 from multiple_choice.sitting import DEPTHS, GUESS, READ, Sat
-from pincite.evaluate.figures import Figures
-from pincite.evaluate.statistics import Comparison, compare
+from pincite.measure.statistics import Comparison, Figures, compare
 
 OUTCOMES = (
     "right",

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from pincite.answer.sentences import units
-from pincite.core.types import Chunk
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
+from pincite.model.types import Chunk
 from pincite.model.units import Quantity, quantities
 
 # A quantity is as telling as a word that so many chunks have.

@@ -19,9 +19,9 @@ from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, sync_playwright
 
 from pincite.api import Index
+from pincite.read.load import find_files
 from pincite.serve.app import create_app
-from pincite.update import find_files, ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "samples"

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from fuzz.hostile import Case
-from pincite.core.errors import ModelError
-from pincite.core.settings import EmbeddingSettings
-from pincite.embed.encoders import open_encoder
-from pincite.learn.model import Linear, Model, load_model, save_model
+from pincite.encode.encoders import open_encoder
+from pincite.model.errors import ModelError
+from pincite.model.settings import EmbeddingSettings
 from pincite.search.cross_encoder import open_cross_encoder
+from pincite.search.ranker import Linear, RankerModel, load_model, save_model
 
 
 class _Evil:
@@ -143,7 +143,7 @@ def as_learned(make: Any, folder: Path) -> None:
 
 def tampered_learned(folder: Path) -> None:
     file = folder / "model.json"
-    save_model(Model("logistic", ("a",), 3, Linear(np.array([1.5]))), file)
+    save_model(RankerModel("logistic", ("a",), 3, Linear(np.array([1.5]))), file)
     values = json.loads(file.read_text())
     file.write_text(json.dumps({**values, "k": 4}))
     load_model(file)

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.hostile import Case
-from pincite.core.errors import SourceError
-from pincite.core.settings import Settings, merged
-from pincite.ingest.load import find_files, read_bytes
-from pincite.serve.jobs import document_name
+from pincite.model.errors import SourceError
+from pincite.model.settings import Settings, merged
+from pincite.read.load import find_files, read_bytes
+from pincite.serve.collections import document_name
 from pincite.store.snapshot import Snapshot
 from pincite.update import ingest_files
 

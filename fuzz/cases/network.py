@@ -12,11 +12,11 @@ from unittest.mock import patch
 
 from fuzz.cases import archives, documents, pdfs
 from fuzz.hostile import Case
-from pincite.core.errors import SourceError
-from pincite.core.settings import IngestSettings, Settings, merged
-from pincite.ingest.load import parse
-from pincite.serve.jobs import document_name
-from pincite.update import find_files, ingest_files
+from pincite.model.errors import SourceError
+from pincite.model.settings import IngestSettings, Settings, merged
+from pincite.read.load import find_files, parse
+from pincite.serve.collections import document_name
+from pincite.update import ingest_files
 
 URLS = [
     *("http://127.0.0.1:9/x.md", "http://localhost/x.md", "http://[::1]/x.md", "http://0/x.md"),

@@ -191,18 +191,18 @@ def slow(own: Own) -> list[tuple[str, str, float, float]]:
 _LINE = "a line of a page, read in a child"
 _SHORT = "a heading, a label or a cell of the owner's documents"
 KNOWN = {
-    "pincite.answer.stream._PIECE[0]": "spaces at the end are taken off before",
+    "pincite.answer.sentences._PIECE[0]": "spaces at the end are taken off before",
     "pincite.model.locators._INNER_GAPS[0]": "several spaces are one before",
-    "pincite.evaluate.synthetic_words._MARKUP[0]": _SHORT,
-    "pincite.evaluate.synthetic_words._UNIT_ENDING[0]": _SHORT,
-    "pincite.ingest.enrichment.summary._SKIPPED[0]": _LINE,
-    "pincite.ingest.formats.pdf.headings._FOOTNOTE_MARK[0]": _LINE,
-    "pincite.ingest.formats.pdf.hyphens._HEAD[0]": _LINE,
-    "pincite.ingest.formats.pdf_tables.contents._ENTRY[0]": _LINE,
-    "pincite.ingest.formats.pdf_tables.header._CAPTION[0]": _LINE,
-    "pincite.ingest.formats.pdf_tables.textlines._NUMBER[0]": _LINE,
-    "pincite.ingest.formats.plain._LEADERS[0]": "the last 80 characters of a line",
-    "pincite.ingest.references.find._EXCEPTION[0]": "a locator",
+    "pincite.measure.synthetic._MARKUP[0]": _SHORT,
+    "pincite.measure.synthetic._UNIT_ENDING[0]": _SHORT,
+    "pincite.read.enrich.summary._SKIPPED[0]": _LINE,
+    "pincite.read.pdf.headings._FOOTNOTE_MARK[0]": _LINE,
+    "pincite.read.pdf.lines._HEAD[0]": _LINE,
+    "pincite.read.pdf.tables.find._ENTRY[0]": _LINE,
+    "pincite.read.pdf.tables.ruled._CAPTION[0]": _LINE,
+    "pincite.read.pdf.tables.geometry._NUMBER[0]": _LINE,
+    "pincite.read.formats.plain._LEADERS[0]": "the last 80 characters of a line",
+    "pincite.read.references.resolve._EXCEPTION[0]": "a locator",
 }
 # A pattern that is slow takes minutes for so many; a busy machine doubles what others take.
 QUICK_CHARS, QUICK_SECONDS = 8000, 5.0

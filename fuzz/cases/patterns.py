@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.hostile import Case
-from pincite.core.patterns import MAX_SECONDS, WINDOW, compiled_pattern
+from pincite.model.profiles import MAX_SECONDS, WINDOW, compiled_pattern
 
 EVIL = [
     *(

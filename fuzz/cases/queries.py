@@ -13,8 +13,9 @@ import click
 
 from fuzz.hostile import Case
 from fuzz.targets.places import _asker, index
-from pincite.core.settings import Settings, merged
-from pincite.update import find_files, ingest_files
+from pincite.model.settings import Settings, merged
+from pincite.read.load import find_files
+from pincite.update import ingest_files
 
 MOST_SECONDS = 20.0  # of processor time, for the largest on a slow machine
 QUESTIONS = {

@@ -7,24 +7,24 @@ from functools import cache
 from pathlib import Path
 
 from fuzz.targets.documents import lawful
-from pincite.core.errors import SourceError
-from pincite.core.settings import LimitSettings, Settings
-from pincite.ingest.pool import Pool, Task
+from pincite.model.errors import SourceError
+from pincite.model.settings import LimitSettings, Settings
+from pincite.read.workers import ParseTask, WorkerPool
 
 SECONDS = 30.0
 LIMITS = LimitSettings(max_seconds=SECONDS, max_memory_mb=1500.0)
 
 
 @cache
-def _pool() -> Pool:
-    pool = Pool(Settings(limits=LIMITS), workers=1)
+def _pool() -> WorkerPool:
+    pool = WorkerPool(Settings(limits=LIMITS), workers=1)
     atexit.register(pool.__exit__)
     return pool
 
 
 def read(data: bytes, name: str) -> str:
     """Return the text of a file; SourceError if it is refused. Laws of documents are checked."""
-    (_, result), *rest = _pool().parse([Task(name, data, "", len(data))])
+    (_, result), *rest = _pool().parse([ParseTask(name, data, "", len(data))])
     assert not rest and result is not None
     if isinstance(result, SourceError):
         assert "could not be read: " not in result.message, result.message  # a bug of the reader

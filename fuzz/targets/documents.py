@@ -12,12 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 from fuzz.harness import ROOT, Target, sample
-from pincite.core.errors import SourceError
-from pincite.core.settings import IngestSettings, LimitSettings, Settings
-from pincite.core.types import Loaded
-from pincite.ingest.load import parse
-from pincite.ingest.pool import Pool, Task
-from pincite.ingest.transfer import from_json, to_json
+from pincite.model.errors import SourceError
+from pincite.model.settings import IngestSettings, LimitSettings, Settings
+from pincite.model.types import ParsedDocument
+from pincite.read.load import parse
+from pincite.read.workers import ParseTask, WorkerPool, from_json, to_json
 
 LAW = (
     "every chunk is a stretch of the text, ids and parents are known, links and boxes lie inside, "
@@ -100,7 +99,7 @@ W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 WORD_PARTS = ("word/document.xml", "word/styles.xml", "word/numbering.xml", "word/footnotes.xml")
 
 
-def lawful(loaded: Loaded) -> None:
+def lawful(loaded: ParsedDocument) -> None:
     """Raise AssertionError where what was read breaks a law of documents."""
     text, doc_id = loaded.document.text, loaded.document.id
     ids = {chunk.id for chunk in loaded.chunks}
@@ -122,7 +121,7 @@ def lawful(loaded: Loaded) -> None:
     assert from_json(to_json(loaded)) == loaded
 
 
-def read(name: str, data: bytes) -> Loaded:
+def read(name: str, data: bytes) -> ParsedDocument:
     """Read bytes as a file of this name, in this process."""
     loaded = parse(data, name, SETTINGS)
     lawful(loaded)
@@ -142,14 +141,14 @@ def read_docx(data: bytes) -> None:
 
 
 @cache
-def _pool() -> Pool:
+def _pool() -> WorkerPool:
     limits = LimitSettings(max_seconds=30, max_memory_mb=1500)
-    return Pool(Settings(limits=limits), workers=1)
+    return WorkerPool(Settings(limits=limits), workers=1)
 
 
 def read_pdf_in_child(data: bytes) -> None:
     """Read a PDF as the program does: in a child, which may die of it."""
-    (_, result), *rest = _pool().parse([Task("x.pdf", data, "", len(data))])
+    (_, result), *rest = _pool().parse([ParseTask("x.pdf", data, "", len(data))])
     assert not rest and result is not None
     if isinstance(result, SourceError):
         assert "could not be read: " not in result.message, result.message  # a bug of the reader
@@ -159,7 +158,7 @@ def read_pdf_in_child(data: bytes) -> None:
 
 @cache
 def _writer() -> Any:
-    file = ROOT / "tests/unit/ingest/pdf/pdf_writer.py"
+    file = ROOT / "tests/unit/read/pdf/pdf_writer.py"
     spec = importlib.util.spec_from_file_location("fuzz_pdf_writer", file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

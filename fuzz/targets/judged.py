@@ -8,25 +8,23 @@ from functools import partial
 from bench.multiple_choice.questions import LETTERS, read_exam
 
 from fuzz.harness import SAMPLES, Target, filed, halves, work_folder
-from pincite.core.errors import SourceError
-from pincite.evaluate import runs
-from pincite.evaluate.judgements import files, imports
-from pincite.evaluate.run_files import load_run, save_run
-from pincite.evaluate.runs import grades
-from pincite.evaluate.trec import graded, read_qrels, read_run
-from pincite.replay import _filters, _read
+from pincite.maintain.replay import _filters, _read
+from pincite.measure import imports, questions, runs
+from pincite.measure.imports import graded, read_qrels, read_run
+from pincite.measure.runs import grades, load_run, save_run
+from pincite.model.errors import SourceError
 
 
 def judgements(data: bytes) -> None:
     """Ours as JSON lines or TOML; what was read is written and read back the same."""
     for name in ("q.jsonl", "q.toml"):
         try:
-            found = files.load(filed(data, name))
+            found = questions.load(filed(data, name))
         except SourceError:
             continue
         back = work_folder() / "back.jsonl"
-        files.save(found, back)
-        assert files.load(back).questions == found.questions
+        questions.save(found, back)
+        assert questions.load(back).questions == found.questions
         return
     raise SourceError("neither", hint="-")
 
@@ -74,10 +72,10 @@ def saved_search(data: bytes) -> None:
 
 
 def _runs() -> list[bytes]:
-    hit = runs.Found("c", "d", "1.2", 1.5, {0: 1.0})
-    asked = runs.Asked("q1", "What?", "judged", "", ("1.2",), 1, (1.0,), {"kind": "rule"})
-    answer = runs.Answer((hit,), {"lexical": 1}, 0.1, {"lexical": 0.1})
-    part = runs.Part("hybrid", "abc", (answer,))
+    hit = runs.RunHit("c", "d", "1.2", 1.5, {0: 1.0})
+    asked = runs.QuestionRecord("q1", "What?", "judged", "", ("1.2",), 1, (1.0,), {"kind": "rule"})
+    answer = runs.RunAnswer((hit,), {"lexical": 1}, 0.1, {"lexical": 0.1})
+    part = runs.PipelineRun("hybrid", "abc", (answer,))
     run = runs.Run("q", 1, "h", False, 1, 2, 3, 5, "2026-01-01", "0.1", (asked,), (part,))
     file = work_folder() / "seed-run.json"
     save_run(run, file)

@@ -6,27 +6,24 @@ import math
 from functools import cache
 
 from fuzz.harness import SAMPLES, Target, halves, text_of, work_folder
-from pincite.agent.calculate import calculate
+from pincite.answer.agent.calculate import calculate
+from pincite.answer.asker import Asker, Message
 from pincite.answer.sentences import units
 from pincite.answer.verify import row_quantities
 from pincite.api import Index
-from pincite.ask.asker import Asker, Message
-from pincite.core.editions import parse_date, work_of
-from pincite.core.intervals import intervals_of
-from pincite.core.settings import Settings, merged
-from pincite.core.tables import find_cells, parse_table, row_spans
-from pincite.core.types import Filters
 from pincite.index.tokens import Analyzer
-from pincite.ingest.dates import as_iso, stated_dates
-from pincite.ingest.parsed import Pages
-from pincite.ingest.references.citations import citations
-from pincite.ingest.references.french import french_citations
-from pincite.ingest.structure.numbering import marks
-from pincite.ingest.structure.sequence import depths
-from pincite.ingest.tokencount import estimated_tokens
+from pincite.model.editions import parse_date, work_of
 from pincite.model.locators import heading_label, locator_key, mention_spans, mentions
+from pincite.model.settings import Settings, merged
+from pincite.model.tables import find_cells, intervals_of, parse_table, row_spans
+from pincite.model.types import Filters
 from pincite.model.units import CalculationError, quantities
-from pincite.update import find_files, ingest_files
+from pincite.read.chunks import estimated_tokens
+from pincite.read.extracted import Pages
+from pincite.read.load import as_iso, find_files, stated_dates
+from pincite.read.references.citations import citations, french_citations
+from pincite.read.structure.numbering import depths, marks
+from pincite.update import ingest_files
 
 QUERIES = (
     b"what is the size of Table 250.66 for 95 mm\xc2\xb2?",

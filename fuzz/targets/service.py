@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzz.harness import Target, halves
 from fuzz.targets.places import index
-from pincite.core.settings import Settings, merged
+from pincite.model.settings import Settings, merged
 from pincite.serve.app import create_app
 from pincite.serve.requests import ERRORS
 

@@ -13,12 +13,10 @@ import numpy as np
 
 from fuzz.harness import Target, filed, halves, work_folder
 from fuzz.targets.places import index
-from pincite.core.errors import MALFORMED, ModelError, StoreError
-from pincite.embed.folder import folder_facts
-from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
-from pincite.index.vocabulary import packed, unpacked
-from pincite.learn.model import Linear, Model, _digest, load_model, save_model
-from pincite.learn.trees import COLUMNS
+from pincite.encode.models import folder_facts, inputs_of, open_session, open_tokenizer
+from pincite.index.postings import packed, unpacked
+from pincite.model.errors import MALFORMED, ModelError, StoreError
+from pincite.search.ranker import COLUMNS, Linear, RankerModel, _digest, load_model, save_model
 from pincite.store.files import read_arrays
 from pincite.store.manifest import SegmentEntry, check_files, manifest_of, pointer
 from pincite.store.segment import Segment
@@ -120,7 +118,7 @@ def learned(data: bytes) -> None:
 
 def _models() -> list[bytes]:
     file = work_folder() / "seed.json"
-    save_model(Model("logistic", ("a",), 3, Linear(np.array([1.5]))), file)
+    save_model(RankerModel("logistic", ("a",), 3, Linear(np.array([1.5]))), file)
     linear = file.read_bytes()
     body = json.loads(linear)
     plain = {

@@ -13,21 +13,20 @@ from starlette.datastructures import QueryParams
 
 from fuzz.harness import Target, halves, text_of
 from fuzz.targets.places import index
-from pincite.agent.model_driven import MOST_ARGUMENT_CHARS, MOST_CALLS, _calls, _content
-from pincite.answer.stream import Ended, SentenceReader, cited_numbers
-from pincite.ask.asker import Asker
-from pincite.ask.language_model import LanguageModel, _Stream
+from pincite.answer.agent.agent import MAX_ARGUMENT_CHARS, MAX_CALLS, _calls, _content
+from pincite.answer.asker import Asker
+from pincite.answer.language_model import LanguageModel, _Stream
+from pincite.answer.sentences import Ended, SentenceReader, cited_numbers
 from pincite.client import calls
 from pincite.client.calls import EventReader
 from pincite.client.errors import refusal
-from pincite.core.answer_settings import AnswerSettings
-from pincite.core.errors import PinciteError
 from pincite.encode.http import Incoming
-from pincite.serve.chat import question_of
-from pincite.serve.openai_routes import ChatBody, EmbeddingBody, _texts
+from pincite.model.errors import PinciteError
+from pincite.model.settings import AnswerSettings
+from pincite.serve.openai_routes import ChatBody, EmbeddingBody, _texts, question_of
 from pincite.serve.page.look import look_of
-from pincite.serve.rerank_routes import RerankBody
-from pincite.serve.schemas import CellBody, ExplainBody, SearchBody, ShowBody, SimilarBody
+from pincite.serve.requests import CellBody, ExplainBody, SearchBody, ShowBody, SimilarBody
+from pincite.serve.search_routes import RerankBody
 
 REFUSED = (PinciteError, ValidationError)
 
@@ -93,7 +92,7 @@ def replies(data: bytes) -> None:
     first, second = halves(data)
     assert len(refusal(500, first).message) <= 600
     kind, body = second[:1], second[1:]
-    read: dict[bytes, calls.Call[Any]] = {
+    read: dict[bytes, calls.RequestCall[Any]] = {
         b"s": calls.search("q", companions=0),
         b"p": calls.show("1.2"),
     }
@@ -139,8 +138,8 @@ def tool_calls(data: bytes) -> None:
     if not isinstance(message, dict):
         raise PinciteError("no message")
     called = _calls(message)
-    assert len(called) <= MOST_CALLS and isinstance(_content(message), str)
-    assert all(len(each["function"]["arguments"]) <= MOST_ARGUMENT_CHARS for each in called)
+    assert len(called) <= MAX_CALLS and isinstance(_content(message), str)
+    assert all(len(each["function"]["arguments"]) <= MAX_ARGUMENT_CHARS for each in called)
 
 
 def _sse(*pairs: tuple[str, Any]) -> bytes:

@@ -8,10 +8,10 @@ import tomllib
 from collections.abc import Callable
 
 from fuzz.harness import ROOT, Target, filed, halves, text_of
-from pincite.core.patterns import WINDOW, compiled_pattern
-from pincite.core.settings import load_settings
-from pincite.ingest.enrichment.profile_file import parse_profile
-from pincite.serve.keys import read_keys
+from pincite.model.profiles import WINDOW, compiled_pattern
+from pincite.model.settings import load_settings
+from pincite.read.enrich.profile import parse_profile
+from pincite.serve.access import read_keys
 
 
 def settings(data: bytes) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pincite.api import Index
-from pincite.evaluate.judgements.coverage import Corpus
-from pincite.evaluate.judgements.questions import QuestionSet
+from pincite.measure.coverage import Corpus
+from pincite.measure.questions import QuestionSet
 from pincite.search.windows import windows_of
 from training.groups import Group
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import MALFORMED, SourceError
+from pincite.model.errors import MALFORMED, SourceError
 from pincite.store.files import Array
 
 QUESTION_TOKENS = 48

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
 from pincite.search.calibration import Calibration, calibration_error, fitted, threshold_for
 from pincite.store.files import Array, replaced
 from training.groups import Group, PairTokens, batches, split

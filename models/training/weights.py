@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from pincite.core.errors import ModelError
+from pincite.model.errors import ModelError
 from pincite.store.files import Array
 
 QUANTISED = "_quantized"

@@ -4,44 +4,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pincite.answer.citing import cite
-    from pincite.answer.passage import Passage
     from pincite.api import Index, open
-    from pincite.core.errors import PinciteError
-    from pincite.core.settings import Settings, load_settings
-    from pincite.core.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
+    from pincite.model.errors import PinciteError
+    from pincite.model.settings import Settings, load_settings
+    from pincite.model.types import Chunk, Document, Filters, Hit, Judgement, Query, Ranking, Span
+    from pincite.read.load import find_files
+    from pincite.search.passages import Passage, cite
     from pincite.search.pipeline import Searcher
     from pincite.search.reader import Result
-    from pincite.update import IngestReport, Outcome, find_files, ingest_files, iter_ingest, remove
-    from pincite.vectorise import embed_index
+    from pincite.update import IngestReport, Outcome, embed_index, ingest_files, iter_ingest, remove
 
 # The one place that states the version; pyproject.toml reads it here.
 __version__ = "0.2.0"
 
 # Names are imported when they are first used: `import pincite` loads nothing heavy.
 _HOMES = {
-    "Chunk": "pincite.core.types",
-    "Document": "pincite.core.types",
-    "Filters": "pincite.core.types",
-    "Hit": "pincite.core.types",
+    "Chunk": "pincite.model.types",
+    "Document": "pincite.model.types",
+    "Filters": "pincite.model.types",
+    "Hit": "pincite.model.types",
     "Index": "pincite.api",
     "IngestReport": "pincite.update",
-    "Judgement": "pincite.core.types",
+    "Judgement": "pincite.model.types",
     "Outcome": "pincite.update",
-    "Passage": "pincite.answer.passage",
-    "PinciteError": "pincite.core.errors",
-    "Query": "pincite.core.types",
-    "Ranking": "pincite.core.types",
+    "Passage": "pincite.search.passages",
+    "PinciteError": "pincite.model.errors",
+    "Query": "pincite.model.types",
+    "Ranking": "pincite.model.types",
     "Result": "pincite.search.reader",
     "Searcher": "pincite.search.pipeline",
-    "Settings": "pincite.core.settings",
-    "Span": "pincite.core.types",
-    "cite": "pincite.answer.citing",
-    "embed_index": "pincite.vectorise",
+    "Settings": "pincite.model.settings",
+    "Span": "pincite.model.types",
+    "cite": "pincite.search.passages",
+    "embed_index": "pincite.update",
     "find_files": "pincite.update",
     "ingest_files": "pincite.update",
     "iter_ingest": "pincite.update",
-    "load_settings": "pincite.core.settings",
+    "load_settings": "pincite.model.settings",
     "open": "pincite.api",
     "remove": "pincite.update",
 }

@@ -12,19 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pincite.core.errors import StoreError
-from pincite.core.locations import redact_url
-from pincite.core.settings import Settings
-from pincite.core.types import Filters
 from pincite.index.filters import NOTHING
+from pincite.model.errors import StoreError, redact_url
+from pincite.model.settings import Settings
+from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
 from pincite.store.location import exists
 
 if TYPE_CHECKING:
-    from pincite.answer.values import Answer
-    from pincite.ask.asker import Asker
-    from pincite.ask.events import Event
-    from pincite.evaluate.evaluation import Evaluation
+    from pincite.answer.asker import Asker
+    from pincite.answer.values import Answer, Event
+    from pincite.measure.summary import Evaluation
     from pincite.update import IngestReport, Outcome
 
 
@@ -80,7 +78,7 @@ class Index(IndexReader):
 
     @cached_property
     def _asker(self) -> Asker:
-        from pincite.ask.asker import Asker
+        from pincite.answer.asker import Asker
 
         return Asker(self)
 
@@ -88,7 +86,7 @@ class Index(IndexReader):
         self, questions: str | Path, measures: Iterable[str] = (), *, k: int = 10, depth: int = 50
     ) -> Evaluation:
         """Return how good this index is on judged questions: a value for each measure."""
-        from pincite.evaluate.evaluation import evaluate
+        from pincite.measure.summary import evaluate
 
         return evaluate(self, Path(questions), measures, k=k, depth=depth)
 
@@ -150,7 +148,7 @@ class Index(IndexReader):
 
     def _encode(self) -> int:
         """Compute the vectors that are missing, show the new state, and return how many."""
-        from pincite.vectorise import embed_index
+        from pincite.update import embed_index
 
         count = 0
         if exists(self._home, self.settings.store):

@@ -23,9 +23,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pincite.core.cluster_settings import ClusterSettings
-from pincite.core.errors import ClusterError, ConfigError, PinciteError
-from pincite.core.extras import require
+from pincite.model.errors import ClusterError, ConfigError, PinciteError, require
+from pincite.model.settings import ClusterSettings
 
 # Enough that no processor waits for the parent, few enough that little is lost or held.
 PIECES_PER_CPU = 4
@@ -44,7 +43,7 @@ Kept = TypeVar("Kept")
 LOST = object()  # takes the place of a result whose nodes were lost once too often
 
 
-class Piece(NamedTuple, Generic[Kept]):
+class WorkPiece(NamedTuple, Generic[Kept]):
     """Some work: what it is known by, and what the function gets; without arguments, nothing."""
 
     kept: Kept
@@ -126,7 +125,7 @@ class Cluster:
         return self._ray.put(value)
 
     def distribute(
-        self, function: Callable[..., Any], pieces: Iterable[Piece[Kept]]
+        self, function: Callable[..., Any], pieces: Iterable[WorkPiece[Kept]]
     ) -> Iterator[tuple[Kept, Any]]:
         """Yield what each piece is known by with what the function returns for it, in order."""
         for kept, result in self.attempt(function, pieces):
@@ -138,14 +137,14 @@ class Cluster:
             yield kept, result
 
     def attempt(
-        self, function: Callable[..., Any], pieces: Iterable[Piece[Kept]]
+        self, function: Callable[..., Any], pieces: Iterable[WorkPiece[Kept]]
     ) -> Iterator[tuple[Kept, Any]]:
         """Yield the same, with LOST for what was lost more often than ``cluster.retries``.
 
         Pieces are asked for only as fast as they are done.
         """
         name = f"{function.__module__}:{function.__qualname__}"
-        waiting: deque[tuple[Piece[Kept], Any]] = deque()
+        waiting: deque[tuple[WorkPiece[Kept], Any]] = deque()
         for piece in pieces:
             given = piece.arguments
             task = None if given is None else self._task.remote(name, facts(), *given)
@@ -165,11 +164,11 @@ class Cluster:
             self._counted = time.monotonic(), count
         return count
 
-    def _is_full(self, waiting: deque[tuple[Piece[Kept], Any]]) -> bool:
+    def _is_full(self, waiting: deque[tuple[WorkPiece[Kept], Any]]) -> bool:
         held = sum(piece.size for piece, _ in waiting)
         return held >= BYTES_UNDER_WAY or len(waiting) >= PIECES_PER_CPU * max(1, self.cpus())
 
-    def _first(self, waiting: deque[tuple[Piece[Kept], Any]]) -> tuple[Kept, Any]:
+    def _first(self, waiting: deque[tuple[WorkPiece[Kept], Any]]) -> tuple[Kept, Any]:
         piece, task = waiting.popleft()
         return piece.kept, None if task is None else self._result(task)
 

@@ -1,23 +1,34 @@
-"""The front door for writing: bring an index up to date with files, take documents out."""
+"""Files into an index, and the vectors that it lacks."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, overload
 
-from pincite.core.errors import ClusterError, SourceError
-from pincite.core.settings import Settings, StoreSettings
-from pincite.core.types import Loaded
+import numpy as np
+
+from pincite.cluster import connected
+from pincite.encode.cache import VectorCache, cache_folder
+from pincite.encode.encoders import open_encoder
+from pincite.encode.models import Array, Encoder, spec_of
+from pincite.encode.windows import encode_batches, windows_of
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import find_files, parse, read_bytes
-from pincite.ingest.pool import Task
-from pincite.ingest.readers import open_readers
-from pincite.store.location import open_snapshot, shape_of
+from pincite.index.ragged import Tokens, following, joined
+from pincite.index.vectors import check_dimension, packed
+from pincite.model.errors import ClusterError, SourceError
+from pincite.model.settings import Settings, StoreSettings
+from pincite.model.types import ParsedDocument
+from pincite.read.enrich.profile import profile_fingerprint
+from pincite.read.load import find_files, parse, read_bytes
+from pincite.read.workers import ParseTask, open_readers
+from pincite.store.location import open_snapshot, open_writer, shape_of
+from pincite.store.segment import Segment, Vectors
+from pincite.store.snapshot import Snapshot
 
 File = str | Path | tuple[Path, str]  # alone, or with the id of its document
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
@@ -113,7 +124,7 @@ def iter_ingest(
             for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
                     yield planned
-                elif isinstance(loaded, Loaded):
+                elif isinstance(loaded, ParsedDocument):
                     yield _put(builder, planned, loaded)
                 elif loaded is not None:
                     yield replace(_rejected(planned.doc_id, loaded), node=planned.node)
@@ -157,14 +168,14 @@ def ingest_text(
         if known and known["sha256"] == hashlib.sha256(data).hexdigest():
             return Outcome(doc_id, "unchanged", bytes=len(data))
         loaded = parse(data, doc_id, settings.ingest, source=f"text:{doc_id}", kind="text.md")
-        done = _put(builder, Task(doc_id, data, "", len(data)), loaded)
+        done = _put(builder, ParseTask(doc_id, data, "", len(data)), loaded)
         builder.flush()
     return done
 
 
 def _plan(
     builder: IndexBuilder, file: Path, doc_id: str, seen: set[str], settings: Settings
-) -> Task | Outcome:
+) -> ParseTask | Outcome:
     """Return the file as a task for a reader, or what became of it without one."""
     try:
         if doc_id in seen:
@@ -178,7 +189,7 @@ def _plan(
         data = read_bytes(file, max_mb=settings.limits.max_file_mb)
         if _is_known(builder, file, doc_id, data):
             return Outcome(doc_id, "unchanged", bytes=len(data))
-        return Task(doc_id, data, str(file.resolve()), len(data))
+        return ParseTask(doc_id, data, str(file.resolve()), len(data))
     except SourceError as error:
         return _rejected(doc_id, error)
 
@@ -197,7 +208,7 @@ def _is_known(builder: IndexBuilder, file: Path, doc_id: str, data: bytes) -> bo
     return known["sha256"] == hashlib.sha256(data).hexdigest()
 
 
-def _put(builder: IndexBuilder, task: Task, loaded: Loaded) -> Outcome:
+def _put(builder: IndexBuilder, task: ParseTask, loaded: ParsedDocument) -> Outcome:
     status: Status = "added" if builder.meta(task.doc_id) is None else "changed"
     builder.put(loaded)
     searched = sum(chunk.searched for chunk in loaded.chunks)
@@ -253,12 +264,122 @@ def remove(
     return gone
 
 
-__all__ = [
-    "IngestReport",
-    "Outcome",
-    "find_files",
-    "ingest_files",
-    "ingest_text",
-    "iter_ingest",
-    "remove",
-]
+# Encoded between two reports of progress: a second or two.
+BATCH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingProgress:
+    """How far the work is, in chunks."""
+
+    done: int
+    total: int
+    without: int = 0  # chunks that have no vector after all: no words, or the encoder failed
+
+
+def embed_index(
+    location: str | Path, settings: Settings | None = None
+) -> Iterator[EncodingProgress]:
+    """Compute missing vectors, segment by segment, and yield the progress.
+
+    The write lock is held only while a segment's vectors are put in place. What was computed when
+    a crash comes is in the cache.
+    """
+    settings = settings or Settings()
+    spec = spec_of(settings.embedding)
+    if spec is None:
+        return
+    with open_snapshot(location, settings.store) as snapshot:
+        with_tokens = spec.has_tokens and settings.keeps_tokens
+        work = [
+            (part, known if known is None or known.tokens is not None or not with_tokens else None)
+            for part, known in zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
+        ]
+        missing = [_missing_rows(part, vectors) for part, vectors in work]
+        total = sum(len(rows) for rows in missing)
+        if not total:
+            return
+        encoder = open_encoder(settings.embedding)
+        assert encoder is not None
+        dimension = encoder.spec.dimension
+        for _, old in work:
+            if old is not None:
+                check_dimension(old, dimension, spec.id)
+        home = cache_folder() if settings.embedding.cache else None
+        done = without = 0
+        with (
+            closing(VectorCache(encoder, home)) as cache,
+            connected(settings.cluster) as cluster,
+        ):
+            for (part, vectors), rows in zip(work, missing, strict=True):
+                if not len(rows):
+                    continue
+                found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
+                tokens: list[Tokens] = []
+                batches = _batches(snapshot, part, rows, encoder)
+                for batch, encoded, codes in encode_batches(
+                    batches, cache, settings.embedding, cluster, with_tokens=with_tokens
+                ):
+                    tokens += [joined(codes)] if codes else []
+                    found_rows.append(batch.rows)
+                    found.append(encoded)
+                    done += batch.chunks
+                    without += batch.chunks - len(np.unique(batch.rows[encoded.any(axis=1)]))
+                    yield EncodingProgress(done, total, without)
+                if not any(encoded.any() for encoded in found):
+                    continue
+                if vectors is not None:
+                    found_rows.append(vectors.rows)
+                    found.append(vectors.exact)
+                    tokens += [vectors.tokens] if vectors.tokens is not None else []
+                whole = following(tokens) if with_tokens else None
+                arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
+                _put_vectors(location, settings.store, part.entry.name, spec.id, arrays)
+
+
+def without_vectors(location: str | Path, settings: Settings) -> int:
+    """Return how many chunks lack a vector of the model that the settings name."""
+    spec = spec_of(settings.embedding)
+    if spec is None:
+        return 0
+    with open_snapshot(location, settings.store) as snapshot:
+        pairs = zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
+        return sum(len(_missing_rows(part, known)) for part, known in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some chunks of a segment."""
+
+    chunks: int
+    rows: Array  # of every window
+
+
+def _missing_rows(part: Segment, vectors: Vectors | None) -> Array:
+    """Return the live rows of a segment that have no vector."""
+    wanted = part.live_rows()
+    if vectors is not None:
+        wanted[vectors.rows] = False
+    return np.flatnonzero(wanted)
+
+
+def _batches(
+    snapshot: Snapshot, part: Segment, rows: Array, encoder: Encoder
+) -> Iterator[tuple[_Batch, list[str]]]:
+    """Yield the windows of chunks, so many chunks at a time."""
+    for at in range(0, len(rows), BATCH):
+        some = rows[at : at + BATCH]
+        ids = [chunk_id.decode() for chunk_id in part.arrays["ids"][some].tolist()]
+        windows = [windows_of(chunk, encoder) for chunk in snapshot.get(ids)]
+        own = np.repeat(some, [len(texts) for texts in windows])
+        yield _Batch(len(some), own), [text for each in windows for text in each]
+
+
+def _put_vectors(
+    location: str | Path, store: StoreSettings, segment: str, model: str, arrays: dict[str, Array]
+) -> None:
+    """Make the vectors visible, if the segment is still there."""
+    with open_writer(location, shape_of(location, store), settings=store) as writer:
+        if any(entry.name == segment for entry in writer.segments):
+            writer.add_vectors(segment, model, arrays)
+            writer.commit()

@@ -9,9 +9,9 @@ import pytest
 
 from experiments.choosing import Part, Table, choose, fusions, measured, parts
 from experiments.collection import Collection, Question
-from pincite.core.errors import SourceError
-from pincite.core.settings import load_settings
-from pincite.evaluate.statistics import standard_error
+from pincite.measure.statistics import standard_error
+from pincite.model.errors import SourceError
+from pincite.model.settings import load_settings
 
 QUESTIONS = 200
 GROUPS = tuple(str(n // 4) for n in range(QUESTIONS))

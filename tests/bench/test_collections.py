@@ -15,15 +15,15 @@ import pytest
 from experiments import collection, indexes, scifact, squad, srd
 from experiments.catalogue import EXPERIMENTS
 from experiments.collection import Collection
-from pincite.core.errors import ConfigError, SourceError
-from pincite.core.settings import (
+from pincite.measure.imports import read_abstracts
+from pincite.model.errors import ConfigError, SourceError
+from pincite.model.settings import (
     EmbeddingSettings,
     LexicalSettings,
     SearchSettings,
     Settings,
     TokenSettings,
 )
-from pincite.evaluate.judgements.published import read_abstracts
 
 WORDS = Settings(search=SearchSettings(pipeline="lexical"))
 PLAIN = replace(WORDS, tokens=TokenSettings(language="none"))

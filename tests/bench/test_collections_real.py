@@ -11,7 +11,7 @@ import pytest
 
 from experiments import collection, scifact, squad, srd
 from experiments.collection import Collection
-from pincite.core.settings import SearchSettings, Settings
+from pincite.model.settings import SearchSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("PINCITE_DATA", ROOT.parent / "shared" / "data"))

@@ -19,8 +19,8 @@ from comparison.run import chosen_peers
 from comparison.task import Task, read_task
 from comparison.weights import write_safetensors
 from pincite.cli.terminal import SafeConsole
-from pincite.core.errors import ConfigError
-from pincite.evaluate.judgements.files import load
+from pincite.measure.questions import load
+from pincite.model.errors import ConfigError
 from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"

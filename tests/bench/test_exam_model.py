@@ -16,9 +16,9 @@ from multiple_choice.model_chooser import ModelChooser
 from multiple_choice.questions import ExamQuestion
 from multiple_choice.sitting import Sat, sit_with
 from multiple_choice.summary import summarise
+from pincite.answer.language_model import LanguageModel
 from pincite.api import Index
-from pincite.ask.language_model import LanguageModel
-from pincite.core.answer_settings import AnswerSettings
+from pincite.model.settings import AnswerSettings
 
 CODE = """# Harbour Code
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from multiple_choice.questions import read_exam
-from pincite.core.errors import SourceError
+from pincite.model.errors import SourceError
 
 PLAIN = {"question": "How long?", "options": ["1 m", "2 m"]}
 

@@ -13,7 +13,7 @@ from multiple_choice.questions import read_exam
 from multiple_choice.sitting import sit
 from multiple_choice.summary import summarise
 from pincite.api import Index
-from pincite.core.settings import Settings, merged
+from pincite.model.settings import Settings, merged
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "part97"
 LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")

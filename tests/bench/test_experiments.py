@@ -10,8 +10,8 @@ import pytest
 from experiments import ohr_bench, part97
 from experiments.ohr_learned import grade_as_published
 from experiments.set_bm25 import SetBm25
-from pincite.core.errors import SourceError
-from pincite.core.settings import Settings
+from pincite.model.errors import SourceError
+from pincite.model.settings import Settings
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pytest
 from experiments import ohr_bench, part97
 from experiments.indexes import make_index
 from pincite.api import Index
-from pincite.core.settings import Settings, merged
-from pincite.evaluate.harness import Asking, ask
-from pincite.evaluate.judgements.imports import read
-from pincite.evaluate.judgements.questions import Place, Question
-from pincite.evaluate.measures import parse_all
+from pincite.measure.grades import parse_all
+from pincite.measure.harness import EvalOptions, ask
+from pincite.measure.imports import read
+from pincite.measure.questions import JudgedPlace, Question
+from pincite.model.settings import Settings, merged
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")
@@ -32,11 +32,13 @@ def test_part97_ranks_are_the_same(tmp_path: Path) -> None:
     lettered = replace(LEXICAL, ingest=replace(LEXICAL.ingest, split_depth=1))
     make_index([(folder / part97.DOCUMENT, part97.DOCUMENT)], tmp_path / "index", [lettered])
     questions = [
-        Question(q.id, q.text, (tuple(Place(part97.DOCUMENT, section=s) for s in q.sections),))
+        Question(
+            q.id, q.text, (tuple(JudgedPlace(part97.DOCUMENT, section=s) for s in q.sections),)
+        )
         for q in asked
     ]
     with Index.open(tmp_path / "index", lettered) as index:
-        rows = list(ask([index], questions, Asking(depth=40)))
+        rows = list(ask([index], questions, EvalOptions(depth=40)))
     assert [answers[0].rank for _, answers in rows] == [each.section_rank for each in expected]
 
 
@@ -52,7 +54,7 @@ def test_ohr_bench_scores_are_the_same(tmp_path: Path) -> None:
     fixed = ohr_bench.fixed_pieces(LEXICAL)
     files = [(f, f"news/{f.name}") for f in ohr_bench.domain_files(folder / "gt", "news")]
     make_index(files, tmp_path / "index", [fixed], lenient=True)
-    how = Asking(depth=20, measures=parse_all(["LCS@2", "LCS(loose)@2"]))
+    how = EvalOptions(depth=20, measures=parse_all(["LCS@2", "LCS(loose)@2"]))
     with Index.open(tmp_path / "index", fixed) as index:
         words = ohr_bench.Words()
         expected = [ohr_bench.scored(index, each, words) for each in known]

@@ -13,9 +13,9 @@ from experiments import rerank_reading, rerank_table, rulebook
 from experiments.rerank_reading import Read, Spent
 from experiments.rulebook import Ranks, variants
 from experiments.tables import Table, shown
-from pincite.core.settings import Settings, load_settings
-from pincite.evaluate.judgements.coverage import Gold
-from pincite.evaluate.judgements.questions import Question
+from pincite.measure.coverage import CoveredGold
+from pincite.measure.questions import Question
+from pincite.model.settings import Settings, load_settings
 from pincite.search.candidates import Candidates
 
 NAMES = list(variants(Settings()))
@@ -70,7 +70,7 @@ def question(name: str, relevant: Sequence[int], chances: Sequence[float], ms: f
     ids = [f"c{n:02}" for n in range(len(chances))]
     found = Candidates.of(ids, {"meaning": 1 - np.arange(len(ids)) / 100})
     meets = {each: {0: 1.0} if n in relevant else {} for n, each in enumerate(ids)}
-    gold = Gold(Question(name, name), ((),), {}, frozenset(), (1.0,), frozenset())
+    gold = CoveredGold(Question(name, name), ((),), {}, frozenset(), (1.0,), frozenset())
     judged = dict(zip(ids, chances, strict=True))
     read = rerank_reading.reread(found, judged, rerank_reading.REPLACE)
     orders = {

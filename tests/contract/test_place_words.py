@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import Settings, merged
-from pincite.core.types import Filters
 from pincite.model.locators import PLACE_WORDS, PlaceWord, is_plural
-from pincite.update import find_files, ingest_files
+from pincite.model.settings import Settings, merged
+from pincite.model.types import Filters
+from pincite.read.load import find_files
+from pincite.update import ingest_files
 
 HEADINGS = [each for each in PLACE_WORDS if each.level]
 NUMBERS = ("3", "4", "5", "IV", "B")

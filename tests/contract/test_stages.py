@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import (
+from pincite.model.settings import (
     GraphSettings,
     HybridSettings,
     LexicalSettings,
@@ -22,14 +22,13 @@ from pincite.core.settings import (
     SearchSettings,
     Settings,
 )
-from pincite.core.types import Filters, Query
+from pincite.model.types import Filters, Query
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import Diversify, Spread
 from pincite.search.fusion import METHODS
 from pincite.search.pipeline import Searcher, Stage, build
 from pincite.search.rerank import CrossEncode, Threshold
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 WORDS = [
     *("box", "wire", "fuse", "earth", "cable", "relay", "motor"),

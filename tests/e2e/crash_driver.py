@@ -21,12 +21,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from pincite import update, vectorise
-from pincite.core.settings import EmbeddingSettings, Settings, TokenSettings
-from pincite.embed.models import SHIPPED
+from pincite import update
+from pincite import update as vectorise
+from pincite.encode.models import SHIPPED
 from pincite.index import builder
-from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import parse
+from pincite.model.settings import EmbeddingSettings, Settings, TokenSettings
+from pincite.read.enrich.profile import profile_fingerprint
+from pincite.read.load import parse
 
 DOCUMENTS = 6
 SETTINGS = Settings(tokens=TokenSettings(bigrams=False), embedding=EmbeddingSettings(cache=False))

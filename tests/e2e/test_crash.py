@@ -21,8 +21,8 @@ import crash_driver as driver
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import IndexBusy, StoreError
-from pincite.core.settings import SearchSettings
+from pincite.model.errors import IndexBusy, StoreError
+from pincite.model.settings import SearchSettings
 from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
 
 pytestmark = pytest.mark.slow

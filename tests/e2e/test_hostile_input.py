@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fuzz.hostile import Case, Result, attempted, cases, table
 
-from pincite.core.errors import SourceError
+from pincite.model.errors import SourceError
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 # Kinds that take long are tried in part here: every so manieth case.

@@ -18,15 +18,15 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
 
-from click.testing import CliRunner  # noqa: E402
-from mcp.client.stdio import stdio_client  # noqa: E402
-from mcp.client.streamable_http import streamable_http_client  # noqa: E402
+from click.testing import CliRunner
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
-from pincite import __version__  # noqa: E402
-from pincite.cli.main import app  # noqa: E402
-from pincite.core.settings import Settings  # noqa: E402
-from pincite.index.builder import IndexBuilder  # noqa: E402
-from pincite.ingest.load import parse  # noqa: E402
+from pincite import __version__
+from pincite.cli.main import app
+from pincite.index.builder import IndexBuilder
+from pincite.model.settings import Settings
+from pincite.read.load import parse
 
 SOURCE = Path(__file__).parents[2] / "src"
 PROGRAM = ["-c", "from pincite.cli.main import run; run()", "mcp"]

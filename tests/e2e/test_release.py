@@ -189,7 +189,7 @@ def test_tests_of_the_source_archive_run(release: Release, tmp_path: Path) -> No
     shutil.rmtree(tree / "src")
     (site,) = release.environment.glob("lib/python*/site-packages")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/unit/core/test_settings.py"],
+        [sys.executable, "-m", "pytest", "-q", "tests/unit/model/test_settings.py"],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True,

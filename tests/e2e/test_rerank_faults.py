@@ -21,8 +21,9 @@ from typing import Any
 import pytest
 
 from pincite.api import Index, Result
-from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.update import find_files, ingest_files
+from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.read.load import find_files
+from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SEARCHES = 200
@@ -169,7 +170,7 @@ def test_a_hanging_model_does_not_keep_a_program_from_ending(index: Index) -> No
 import threading
 from dataclasses import replace
 from pincite.api import Index
-from pincite.core.settings import Settings
+from pincite.model.settings import Settings
 class Hangs:
     id = "hangs"
     def score(self, query, texts):

@@ -19,18 +19,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from pincite import update, vectorise
+from pincite import update
+from pincite import update as vectorise
 from pincite.api import Index
-from pincite.copying import copy_index
-from pincite.core.settings import EmbeddingSettings, SearchSettings, Settings
-from pincite.core.types import Loaded, Query
-from pincite.embed.models import SHIPPED
-from pincite.exchange import export_index, import_index
+from pincite.encode.models import SHIPPED
 from pincite.index import builder
-from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import parse
-from pincite.learn.model import Linear, Model, load_model, save_model
-from pincite.repair import repair_index
+from pincite.maintain.copy import copy_index
+from pincite.maintain.exchange import export_index, import_index
+from pincite.maintain.repair import repair_index
+from pincite.model.settings import EmbeddingSettings, SearchSettings, Settings
+from pincite.model.types import ParsedDocument, Query
+from pincite.read.enrich.profile import profile_fingerprint
+from pincite.read.load import parse
+from pincite.search.ranker import Linear, RankerModel, load_model, save_model
 from pincite.store.manifest import KEPT_GENERATIONS, current, damage, point_to, read_manifest
 from pincite.store.snapshot import Snapshot
 
@@ -61,7 +62,7 @@ def state(number: int) -> dict[str, str]:
 
 
 @cache
-def loaded(name: str, text: str) -> Loaded:
+def loaded(name: str, text: str) -> ParsedDocument:
     """Return a parsed document; the same text is parsed once."""
     return parse(text.encode(), name, SETTINGS.ingest, source=name)
 
@@ -116,9 +117,9 @@ def encode(folder: Path) -> None:
     list(vectorise.embed_index(folder, SETTINGS))
 
 
-def model(number: int) -> Model:
+def model(number: int) -> RankerModel:
     """Return a small model that is not like another number's."""
-    return Model("linear", ("bm25", "dense"), 10, Linear(np.array([number, 1.0])), about={})
+    return RankerModel("linear", ("bm25", "dense"), 10, Linear(np.array([number, 1.0])), about={})
 
 
 # -- what an index says

@@ -14,12 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.core.settings import EmbeddingSettings, SearchSettings, Settings
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import parse
+from pincite.model.settings import EmbeddingSettings, SearchSettings, Settings
+from pincite.read.enrich.profile import profile_fingerprint
+from pincite.read.load import parse
 from pincite.store.format import FORMAT
-from pincite.vectorise import embed_index
+from pincite.update import embed_index
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 HOME = Path(__file__).parent / "frozen"

@@ -24,7 +24,7 @@ from fault_workload import INDEX, Broken, Path_, files_path, paths, scratch, sma
 from simulated_disk import Disk
 
 from pincite.api import Index
-from pincite.core.errors import IndexBusy
+from pincite.model.errors import IndexBusy
 
 LOCK_SECONDS = 10.0
 

@@ -15,9 +15,9 @@ from fault_workload import SETTINGS, WORDS, scratch
 
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.enrichment.profile_choice import profile_fingerprint
-from pincite.ingest.load import parse
-from pincite.repair import repair_index
+from pincite.maintain.repair import repair_index
+from pincite.read.enrich.profile import profile_fingerprint
+from pincite.read.load import parse
 from pincite.store.manifest import current, damage
 
 CLAUSES = 500  # of a document

@@ -31,9 +31,9 @@ from fault_workload import (
 )
 
 from pincite.api import Index
-from pincite.core.errors import PinciteError
 from pincite.index import builder
-from pincite.repair import Repair, repair_index
+from pincite.maintain.repair import Repair, repair_index
+from pincite.model.errors import PinciteError
 from pincite.store.manifest import current, damage
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from fault_workload import Broken, Path_, paths, require, scratch, small_segments
 from simulated_disk import CRASH, ERRORS, KINDS, Crash, Disk, Fault
 
-from pincite.core.errors import PinciteError
+from pincite.model.errors import PinciteError
 
 MOST_FAULTS = 3
 WEIGHTS = [5, 1, 2, 2, 1, 1]  # of KINDS

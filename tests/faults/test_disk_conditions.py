@@ -19,8 +19,8 @@ import pytest
 from scripts.release.build import unpack
 
 from pincite.api import Index
-from pincite.core.errors import IndexBusy, StaleIndex
-from pincite.repair import repair_index
+from pincite.maintain.repair import repair_index
+from pincite.model.errors import IndexBusy, StaleIndex
 from pincite.store.format import FORMAT
 from pincite.store.manifest import current, damage, point_to
 from pincite.store.snapshot import Snapshot

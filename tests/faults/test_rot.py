@@ -14,11 +14,11 @@ import fault_workload as workload
 import pytest
 import rot
 
-from pincite.core.errors import StaleIndex, StoreError
-from pincite.core.settings import Settings
-from pincite.core.types import Loaded
-from pincite.ingest.load import parse
-from pincite.repair import repair_index
+from pincite.maintain.repair import repair_index
+from pincite.model.errors import StaleIndex, StoreError
+from pincite.model.settings import Settings
+from pincite.model.types import ParsedDocument
+from pincite.read.load import parse
 from pincite.store import files, manifest
 from pincite.store.manifest import current, damage
 from pincite.store.segment import digest_of
@@ -209,13 +209,13 @@ def test_a_document_read_back_has_its_own_checksum(tmp_path: Path) -> None:
                 assert digest_of(entry.loaded) == known[number].tobytes()
 
 
-def changes() -> list[Callable[[Loaded], Any]]:
+def changes() -> list[Callable[[ParsedDocument], Any]]:
     from dataclasses import replace
 
-    def document(**new: Any) -> Callable[[Loaded], Loaded]:
+    def document(**new: Any) -> Callable[[ParsedDocument], ParsedDocument]:
         return lambda old: replace(old, document=replace(old.document, **new))
 
-    def chunk(**new: Any) -> Callable[[Loaded], Loaded]:
+    def chunk(**new: Any) -> Callable[[ParsedDocument], ParsedDocument]:
         return lambda old: replace(old, chunks=[replace(old.chunks[0], **new), *old.chunks[1:]])
 
     return [
@@ -233,7 +233,9 @@ def changes() -> list[Callable[[Loaded], Any]]:
 
 
 @pytest.mark.parametrize("change", changes())
-def test_any_change_of_a_document_changes_its_checksum(change: Callable[[Loaded], Loaded]) -> None:
+def test_any_change_of_a_document_changes_its_checksum(
+    change: Callable[[ParsedDocument], ParsedDocument],
+) -> None:
     sample = SAMPLES[0]
     loaded = parse(sample.read_bytes(), sample.name, Settings().ingest)
     assert loaded.links and loaded.facts

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from simulated_disk import CRASH, ERRORS, Crash, Disk, Fault
 
-from pincite.core.errors import PinciteError
-from pincite.exchange import export_index
-from pincite.repair import repair_index
+from pincite.maintain.exchange import export_index
+from pincite.maintain.repair import repair_index
+from pincite.model.errors import PinciteError
 from pincite.store.manifest import current
 from pincite.store.snapshot import Snapshot
 

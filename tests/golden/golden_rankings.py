@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite import Index, Settings, find_files, ingest_files
-from pincite.embed.encoders import open_encoder
-from pincite.vectorise import embed_index
+from pincite.encode.encoders import open_encoder
+from pincite.update import embed_index
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pincite import Index
-from pincite.core.errors import StaleIndex
-from pincite.store.manifest import FORMAT
+from pincite.model.errors import StaleIndex
+from pincite.store.format import FORMAT
 
 FROZEN = Path(__file__).parents[1] / "faults" / "frozen"
 ARCHIVES = sorted(FROZEN.glob("*.tar.xz"))

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.core.errors import SourceError
-from pincite.core.settings import ClusterSettings
-from pincite.evaluate.node_index import SentIndex, received
-from pincite.ingest.readers import read_file
+from pincite.measure.spreading import SentIndex, received
+from pincite.model.errors import SourceError
+from pincite.model.settings import ClusterSettings
+from pincite.read.workers import read_file
 
 LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.types import Filters
+from pincite.model.types import Filters
 
 RULES = """# Earthing Rules
 
@@ -44,9 +44,9 @@ def test_langchain(index: Index) -> None:
     from langchain_core.prompts import ChatPromptTemplate
     from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-    from pincite.adapters.langchain import PinciteRetriever
+    from pincite.adapters.langchain import LangChainRetriever
 
-    retriever = PinciteRetriever(index=index, k=1)
+    retriever = LangChainRetriever(index=index, k=1)
     (document,) = retriever.invoke(QUESTION)
     check_facts(document.metadata)
     assert "2.4 m" in document.page_content and document.id == index.show("1", "rules.md")[0].id
@@ -63,7 +63,7 @@ def test_langchain(index: Index) -> None:
         | StrOutputParser()
     )
     assert chain.invoke(QUESTION) == f"Earthing Rules, 1\n\n{QUESTION}"
-    only = PinciteRetriever(index=index.snapshot.folder, filters=Filters(documents=("pumps.md",)))
+    only = LangChainRetriever(index=index.snapshot.folder, filters=Filters(documents=("pumps.md",)))
     assert {each.metadata["document"] for each in only.invoke(QUESTION)} == {"pumps.md"}
     only.index.close()
 
@@ -74,9 +74,9 @@ def test_llama_index(index: Index) -> None:
     from llama_index.core.query_engine import RetrieverQueryEngine
     from llama_index.core.schema import MetadataMode
 
-    from pincite.adapters.llama_index import PinciteRetriever
+    from pincite.adapters.llama_index import LlamaIndexRetriever
 
-    retriever = PinciteRetriever(index, k=1)
+    retriever = LlamaIndexRetriever(index, k=1)
     (node,) = retriever.retrieve(QUESTION)
     check_facts(node.node.metadata)
     assert node.score == node.node.metadata["score"] and "2.4 m" in node.text
@@ -96,11 +96,11 @@ def test_haystack(index: Index) -> None:
     from haystack.components.builders import PromptBuilder
     from haystack.core.serialization import allow_deserialization_module
 
-    from pincite.adapters.haystack import PinciteRetriever
+    from pincite.adapters.haystack import HaystackRetriever
 
     template = "{% for each in documents %}{{ each.meta.citation }}{% endfor %}: {{ question }}"
     pipeline = Pipeline()
-    pipeline.add_component("retriever", PinciteRetriever(str(index.snapshot.folder), k=1))
+    pipeline.add_component("retriever", HaystackRetriever(str(index.snapshot.folder), k=1))
     pipeline.add_component("prompt", PromptBuilder(template, required_variables="*"))
     pipeline.connect("retriever.documents", "prompt.documents")
     asked = {"retriever": {"query": QUESTION}, "prompt": {"question": QUESTION}}
@@ -118,7 +118,7 @@ def test_haystack(index: Index) -> None:
 def test_a_missing_framework_is_told_with_the_command() -> None:
     code = """if True:
         import importlib, sys
-        from pincite.core.errors import MissingExtra
+        from pincite.model.errors import MissingExtra
         for name in ("langchain_core", "llama_index", "haystack"):
             sys.modules[name] = None
         for name in ("langchain", "llama_index", "haystack"):

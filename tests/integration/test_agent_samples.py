@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pincite import Index, find_files, ingest_files
-from pincite.agent.agent import Agent, AgentAnswer
-from pincite.core.types import Filters
+from pincite.answer.agent.agent import Agent, AgentAnswer
+from pincite.model.types import Filters
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUESTIONS = {

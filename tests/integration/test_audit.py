@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pincite import Index, PinciteError, find_files, ingest_files
-from pincite.audit import Audit, audit
-from pincite.editions import diff
+from pincite.maintain.audit import Audit, audit
+from pincite.maintain.editions import diff
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

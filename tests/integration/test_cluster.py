@@ -17,12 +17,12 @@ import pytest
 from cluster_work import LOCAL
 
 from pincite import cluster as clusters
-from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, Piece, connected
-from pincite.core.errors import ClusterError, ConfigError, MissingExtra, SourceError
-from pincite.core.settings import LimitSettings, Settings
-from pincite.embed import encoding
-from pincite.update import find_files, ingest_files
-from pincite.vectorise import embed_index
+from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, WorkPiece, connected
+from pincite.encode import windows
+from pincite.model.errors import ClusterError, ConfigError, MissingExtra, SourceError
+from pincite.model.settings import LimitSettings, Settings
+from pincite.read.load import find_files
+from pincite.update import embed_index, ingest_files
 
 Spread = Callable[..., list[Any]]
 
@@ -32,7 +32,7 @@ def spread(cluster: Cluster, tmp_path: Path) -> Spread:
     """Run a function for some numbers and return what came out."""
 
     def run(function: Callable[..., Any], numbers: range) -> list[Any]:
-        pieces = (Piece(number, (str(tmp_path), number)) for number in numbers)
+        pieces = (WorkPiece(number, (str(tmp_path), number)) for number in numbers)
         return list(cluster.attempt(function, pieces))
 
     return run
@@ -46,10 +46,10 @@ def test_results_come_in_order_and_everything_runs_once(spread: Spread, tmp_path
 def test_pieces_are_asked_for_as_fast_as_they_are_done(cluster: Cluster, tmp_path: Path) -> None:
     asked = []
 
-    def pieces() -> Iterator[Piece[int]]:
+    def pieces() -> Iterator[WorkPiece[int]]:
         for number in range(100):
             asked.append(number)
-            yield Piece(number, (str(tmp_path), number))
+            yield WorkPiece(number, (str(tmp_path), number))
 
     most = PIECES_PER_CPU * cluster.cpus()
     for done, _ in enumerate(cluster.distribute(cluster_work.noted, pieces())):
@@ -62,10 +62,10 @@ def test_large_pieces_are_held_back(
     monkeypatch.setattr(clusters, "BYTES_UNDER_WAY", 100)
     asked = []
 
-    def pieces() -> Iterator[Piece[int]]:
+    def pieces() -> Iterator[WorkPiece[int]]:
         for number in range(10):
             asked.append(number)
-            yield Piece(number, (str(tmp_path), number), size=60)
+            yield WorkPiece(number, (str(tmp_path), number), size=60)
 
     for done, _ in enumerate(cluster.distribute(cluster_work.noted, pieces())):
         assert len(asked) - done <= 2
@@ -74,7 +74,7 @@ def test_large_pieces_are_held_back(
 def test_what_has_no_arguments_passes_through_in_its_place(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    pieces = [Piece(n, (str(tmp_path), n) if n % 2 else None) for n in range(6)]
+    pieces = [WorkPiece(n, (str(tmp_path), n) if n % 2 else None) for n in range(6)]
     found = [result for _, result in cluster.distribute(cluster_work.noted, pieces)]
     assert found == [None, 1, None, 3, None, 5]
 
@@ -91,7 +91,7 @@ def test_a_piece_that_is_always_lost_is_not_tried_for_ever(spread: Spread, tmp_p
 
 def test_who_cannot_go_on_without_a_lost_piece_is_told(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="every node that tried was lost"):
-        list(cluster.distribute(cluster_work.dies_always, [Piece(0, (str(tmp_path), 0))]))
+        list(cluster.distribute(cluster_work.dies_always, [WorkPiece(0, (str(tmp_path), 0))]))
 
 
 def test_an_error_of_ours_comes_back_as_it_was(spread: Spread, tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_a_reader_has_the_same_limits_on_a_node(cluster: Cluster, tmp_path: Path
 def test_files_that_kill_their_nodes_are_rejected_and_the_others_read(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pincite.ingest import readers
+    from pincite.read import workers
 
-    monkeypatch.setattr(readers, "read_file", cluster_work.dies_of_bad_files)
+    monkeypatch.setattr(workers, "read_file", cluster_work.dies_of_bad_files)
     for name in ("a.md", "bad.md", "c.md"):
         (tmp_path / name).write_text(f"# {name}\n\nSome words.\n")
     files = find_files([tmp_path])
@@ -211,7 +211,7 @@ def test_vectors_are_the_same_to_the_byte(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_tokens: bool
 ) -> None:
     """In several batches, some texts of which are the same."""
-    monkeypatch.setattr("pincite.vectorise.BATCH", 16)
+    monkeypatch.setattr("pincite.update.BATCH", 16)
     files = write_documents(tmp_path / "docs")
     base = Settings()
     here = replace(base, learn=replace(base.learn, tokens=with_tokens))
@@ -233,19 +233,21 @@ def test_what_nodes_encoded_is_kept_by_the_parent(
     for name in ("first", "second"):
         list(ingest_files(files, tmp_path / name, Settings()))
     assert list(embed_index(tmp_path / "first", settings))
-    monkeypatch.setattr(encoding, "encode_texts", cluster_work.breaks)  # nobody is asked any more
+    monkeypatch.setattr(windows, "encode_texts", cluster_work.breaks)  # nobody is asked any more
     assert list(embed_index(tmp_path / "second", settings))
     assert contents(tmp_path / "second") == contents(tmp_path / "first")
 
 
 def test_a_node_without_the_encoder_is_told(cluster: Cluster, tmp_path: Path) -> None:
     settings = json.dumps(asdict(replace(Settings().embedding, model=str(tmp_path / "model"))))
-    pieces = [Piece(None, (settings, "model@1", ["some words"], False))]
+    pieces = [WorkPiece(None, (settings, "model@1", ["some words"], False))]
     with pytest.raises(ClusterError, match="a node lacks the encoder"):
-        list(cluster.distribute(encoding.encode_texts, pieces))
-    pieces = [Piece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))]
+        list(cluster.distribute(windows.encode_texts, pieces))
+    pieces = [
+        WorkPiece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))
+    ]
     with pytest.raises(ClusterError, match=r"a node has the encoder .* parent other@1"):
-        list(cluster.distribute(encoding.encode_texts, pieces))
+        list(cluster.distribute(windows.encode_texts, pieces))
 
 
 def test_without_a_cluster_ray_is_not_imported(tmp_path: Path) -> None:

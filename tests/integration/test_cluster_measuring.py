@@ -12,25 +12,22 @@ import pytest
 from cluster_work import LOCAL
 
 from pincite.api import Index
-from pincite.cluster import Cluster, Piece
-from pincite.core.settings import Settings, load_settings, merged
-from pincite.evaluate.harness import Asking, ask, without
-from pincite.evaluate.judgements.files import load
-from pincite.evaluate.judgements.questions import QuestionSet
-from pincite.evaluate.measures import parse, parse_all
-from pincite.evaluate.node_index import sent
-from pincite.evaluate.runs import Answer, Asked
-from pincite.evaluate.spreading import Recipe, ask_on
+from pincite.cluster import Cluster, WorkPiece
 from pincite.index.opened import OpenIndex
+from pincite.measure.grades import parse, parse_all
+from pincite.measure.harness import EvalOptions, ask, without
+from pincite.measure.questions import QuestionSet, load
+from pincite.measure.runs import QuestionRecord, RunAnswer
+from pincite.measure.spreading import Recipe, ask_on, sent
+from pincite.measure.tune import nested
+from pincite.measure.tune.session import Session, Sources, Wish, about, run
+from pincite.measure.tune.shared import Ground, gains
+from pincite.measure.tune.space import RememberedPairs, State, Trial
+from pincite.measure.tune.trials import Nodes
+from pincite.model.settings import Settings, load_settings, merged
+from pincite.read.load import find_files
 from pincite.search.scorers import open_scorer
-from pincite.tune import costs
-from pincite.tune.ground import Ground, gains
-from pincite.tune.session import Session, Wish, about, run
-from pincite.tune.sources import Sources
-from pincite.tune.space import Trial
-from pincite.tune.spreading import Nodes
-from pincite.tune.state import RememberedPairs, State
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENTS = [SAMPLES / name for name in ("electrical-code-2024.md", "manual.md", "rulebook.md")]
@@ -52,7 +49,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def untimed(rows: list[tuple[Asked, list[Answer]]]) -> list[tuple[Asked, list[Answer]]]:
+def untimed(
+    rows: list[tuple[QuestionRecord, list[RunAnswer]]],
+) -> list[tuple[QuestionRecord, list[RunAnswer]]]:
     """Return the rows without what no two runs have in common."""
     bare = {"seconds": 0.0}
     return [
@@ -64,7 +63,7 @@ def untimed(rows: list[tuple[Asked, list[Answer]]]) -> list[tuple[Asked, list[An
 def test_questions_are_answered_as_on_one_machine(
     cluster: Cluster, folder: Path, questions: QuestionSet
 ) -> None:
-    how = Asking(20, 5, parse_all(["nDCG@10", "LCS@2"]))
+    how = EvalOptions(20, 5, parse_all(["nDCG@10", "LCS@2"]))
     opened = OpenIndex.open(folder)
     lexical = merged(WORDS, {"search": {"pipeline": "lexical"}}, origin="test")
     here = [Index(opened, WORDS), Index(opened, lexical), without(opened, WORDS, "typos")]
@@ -80,7 +79,7 @@ def test_a_node_without_the_parents_disk_gets_the_index(
 ) -> None:
     opened = OpenIndex.open(folder)
     index = replace(sent(cluster, opened.snapshot), path=str(tmp_path / "elsewhere"))
-    pieces = [Piece(None, (index, "Grabbed"))]
+    pieces = [WorkPiece(None, (index, "Grabbed"))]
     ((_, (path, ids)),) = cluster.distribute(cluster_work.received_and_read, pieces)
     assert Path(path) != folder and Path(path).is_relative_to(os.environ["PINCITE_CACHE"])
     assert ids == Index(opened, WORDS).search_ranking("Grabbed", 5).ids
@@ -101,7 +100,7 @@ def test_tuning_comes_to_the_same(
     cluster: Cluster, questions: QuestionSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Which of equally good settings is taken hangs on times; what trials bring does not."""
-    monkeypatch.setattr(costs, "SAMPLE", 3)
+    monkeypatch.setattr(nested, "SAMPLE", 3)
     expected = tuned(questions, tmp_path / "here", WORDS)
     found = tuned(questions, tmp_path / "there", replace(WORDS, cluster=LOCAL))
     both = found.bench.tried.keys() & expected.bench.tried.keys()

@@ -15,17 +15,15 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ConfigError, SourceError
-from pincite.core.settings import Settings, merged
-from pincite.evaluate.harness import Asking, ask, without
-from pincite.evaluate.judgements.files import synthetic_set
-from pincite.evaluate.judgements.questions import Place, Question
-from pincite.evaluate.measures import Measure, parse_all
-from pincite.evaluate.report.page import page
-from pincite.evaluate.run_files import load_run, run_name, save_run
-from pincite.evaluate.runs import Part, Run
-from pincite.evaluate.summary import against_baseline, default_measures, summarise
-from pincite.evaluate.synthetic_sets import made_questions
+from pincite.measure.grades import Measure, parse_all
+from pincite.measure.harness import EvalOptions, ask, without
+from pincite.measure.questions import JudgedPlace, Question, synthetic_set
+from pincite.measure.report import page
+from pincite.measure.runs import PipelineRun, Run, load_run, run_name, save_run
+from pincite.measure.summary import against_baseline, default_measures, summarise
+from pincite.measure.synthetic import made_questions
+from pincite.model.errors import ConfigError, SourceError
+from pincite.model.settings import Settings, merged
 from pincite.search.candidates import Candidates
 from pincite.search.pipeline import Searcher, Stage
 
@@ -41,7 +39,7 @@ OTHER = "# Other\n\n## 9.1 Rods\n\nFishing rods bend, and a rod of ash bends mos
 LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")
 
 
-def q(name: str, text: str, *places: Place, **more: Any) -> Question:
+def q(name: str, text: str, *places: JudgedPlace, **more: Any) -> Question:
     return Question(name, text, tuple((place,) for place in places), **more)
 
 
@@ -49,13 +47,13 @@ QUESTIONS = [
     q(
         "rods",
         "How deep is a rod driven into earth?",
-        Place(locator="1.1"),
+        JudgedPlace(locator="1.1"),
         labels={"kind": "text"},
     ),
-    q("both", "bells noon boats moored", Place(locator="1.2"), Place(locator="1.3")),
-    q("row", "What is the copper size for rating 60?", Place(table="Table 1.4", row="60")),
-    q("gone", "What does 7.7 say?", Place(locator="7.7")),
-    q("words", "zyx wvu", Place(locator="1.2")),
+    q("both", "bells noon boats moored", JudgedPlace(locator="1.2"), JudgedPlace(locator="1.3")),
+    q("row", "What is the copper size for rating 60?", JudgedPlace(table="Table 1.4", row="60")),
+    q("gone", "What does 7.7 say?", JudgedPlace(locator="7.7")),
+    q("words", "zyx wvu", JudgedPlace(locator="1.2")),
     q("none", NASTY, unanswerable="no such rule"),
 ]
 MEASURES = parse_all([*default_measures(3), "P@1"])
@@ -69,9 +67,10 @@ def asked(
     depth: int = 20,
     measures: Sequence[Measure] = MEASURES,
 ) -> Run:
-    rows = list(ask(indexes, questions, Asking(depth, k, measures)))
+    rows = list(ask(indexes, questions, EvalOptions(depth, k, measures)))
     parts = tuple(
-        Part(f"p{at}", "s", tuple(answers[at] for _, answers in rows)) for at in range(len(indexes))
+        PipelineRun(f"p{at}", "s", tuple(answers[at] for _, answers in rows))
+        for at in range(len(indexes))
     )
     return Run(NASTY, 1, "h", False, 1, 2, 5, k, "today", "0", tuple(a for a, _ in rows), parts)
 
@@ -107,7 +106,9 @@ def test_words_cells_and_strays_are_measured(index: Index) -> None:
     figures = summarise(run, MEASURES)["pipelines"][0]["figures"]
     assert (figures["cell@3"]["n"], figures["cell@3"]["value"]) == (1, 1.0)
     assert 0 < figures["Contamination@3"]["value"] < 1
-    other = q("row", "What is the copper size for rating 60?", Place(table="Table 1.4", row="15"))
+    other = q(
+        "row", "What is the copper size for rating 60?", JudgedPlace(table="Table 1.4", row="15")
+    )
     figures = summarise(asked([index], [other]), MEASURES)["pipelines"][0]["figures"]
     # The table is found, but what the reader sees of it is not the row that is asked for.
     assert (figures["hit@1"]["value"], figures["cell@3"]["value"]) == (1.0, 0.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite import Index, PinciteError, find_files, ingest_files
-from pincite.exchange import export_index, import_index
+from pincite.maintain.exchange import export_index, import_index
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUERIES = ["how far apart do earth rods stand", "Table 250.66", "error E-07", "grabbed"]

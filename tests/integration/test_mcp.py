@@ -14,14 +14,14 @@ import pytest
 mcp = pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
 anyio = pytest.importorskip("anyio")
 
-from pincite.api import Index  # noqa: E402
-from pincite.core.settings import Settings  # noqa: E402
-from pincite.index.builder import IndexBuilder  # noqa: E402
-from pincite.ingest.load import parse  # noqa: E402
-from pincite.mcp import models, tools  # noqa: E402
-from pincite.mcp.places import Reader  # noqa: E402
-from pincite.mcp.server import make_server  # noqa: E402
-from pincite.serve.collections import Collection  # noqa: E402
+from pincite.api import Index
+from pincite.index.builder import IndexBuilder
+from pincite.mcp import models, server
+from pincite.mcp.models import LentIndex
+from pincite.mcp.server import make_server
+from pincite.model.settings import Settings
+from pincite.read.load import parse
+from pincite.serve.collections import ServedCollection
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 CODE = "electrical-code-2024.md"
@@ -91,7 +91,7 @@ class Agent:
     def __init__(
         self, folder: Path, access: tuple[str, ...] | None = None, links: str = ""
     ) -> None:
-        self.collection = Collection("documents", folder, Settings())
+        self.collection = ServedCollection("documents", folder, Settings())
 
         def borrow(_: object) -> AbstractContextManager[Index]:
             self.collection.refresh()
@@ -196,7 +196,7 @@ def test_every_id_of_every_answer_can_be_fetched(agent: Agent) -> None:
 def test_every_place_of_the_samples_has_an_id_that_leads_back(agent: Agent) -> None:
     agent.collection.refresh()
     with agent.collection.lease(None) as index:
-        reader, own = Reader(index), 0
+        reader, own = LentIndex(index), 0
         for document in index.documents():
             for chunk in index.snapshot.chunks(document):
                 place_id = reader.id_of(chunk)
@@ -313,7 +313,7 @@ def test_documents_and_their_resources(agent: Agent) -> None:
 
 
 def test_a_long_document_is_read_in_parts(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "MAX_DOCUMENT_CHARS", 10_000)
+    monkeypatch.setattr(server, "MAX_DOCUMENT_CHARS", 10_000)
     with Index.open(agent.collection.folder) as index:
         whole = index.snapshot.text(CODE)
     uri, parts = f"pincite://document/{CODE}", []
@@ -325,7 +325,7 @@ def test_a_long_document_is_read_in_parts(agent: Agent, monkeypatch: pytest.Monk
 
 
 def test_long_places_are_cut_and_say_so(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "MAX_FETCHED_CHARS", 500)
+    monkeypatch.setattr(server, "MAX_FETCHED_CHARS", 500)
     fetched = agent.call("fetch", id=CODE)
     assert len(fetched["text"]) == 500 and fetched["metadata"]["truncated"]
     assert fetched["metadata"]["characters"] > 10_000 and fetched["metadata"]["children"]
@@ -389,7 +389,7 @@ def test_sixty_documents_full_of_orders_are_only_quoted(tmp_path: Path) -> None:
         for n, document in enumerate(texts):
             arguments = {"query": f"pump runs at {100 + n} bar", "documents": [document]}
             for found in await ask(client, "search", **arguments):
-                assert set(found) == set(models.Found.model_fields)
+                assert set(found) == set(models.McpResult.model_fields)
                 assert found["url"].startswith("pincite://document/h")
                 fetched = await client.call_tool("fetch", {"id": found["id"]})
                 # The words of the document as they were read, but for what nobody sees.

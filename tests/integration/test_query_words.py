@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
-from pincite.core.settings import Settings, TokenSettings, load_settings
-from pincite.index import aliases
-from pincite.index.aliases import Aliases
+from pincite.index import corrections as aliases
+from pincite.index.corrections import Aliases
+from pincite.model.settings import Settings, TokenSettings, load_settings
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENTS = {

@@ -9,10 +9,10 @@ from threading import Event
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import Settings
 from pincite.index import builder
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.model.settings import Settings
+from pincite.read.load import parse
 
 COMMITS = 25
 READERS = 3

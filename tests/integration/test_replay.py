@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
-from pincite.core.errors import SourceError, StoreError
-from pincite.core.settings import load_settings
-from pincite.core.types import Filters
-from pincite.replay import replay, save
+from pincite.maintain.replay import replay, save
+from pincite.model.errors import SourceError, StoreError
+from pincite.model.settings import load_settings
+from pincite.model.types import Filters
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SETTINGS = load_settings(overrides=["search.pipeline=lexical", "search.k=4"])

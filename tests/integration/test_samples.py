@@ -11,9 +11,9 @@ import pytest
 
 from pincite import Index, find_files, ingest_files
 from pincite.api import TableCell
-from pincite.core.errors import StoreError
-from pincite.core.tables import Cell, parse_table, row_names
-from pincite.core.types import Chunk
+from pincite.model.errors import StoreError
+from pincite.model.tables import Cell, parse_table, row_names
+from pincite.model.types import Chunk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUESTIONS = [

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
-from pincite.core.errors import StoreError
-from pincite.core.settings import Settings
-from pincite.exchange import import_index
-from pincite.vectorise import embed_index
+from pincite.maintain.exchange import import_index
+from pincite.model.errors import StoreError
+from pincite.model.settings import Settings
+from pincite.update import embed_index
 
 RULES = """# Rules
 

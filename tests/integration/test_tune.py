@@ -11,22 +11,18 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import IndexBusy, StaleIndex, StoreError
-from pincite.core.settings import Settings, load_settings, merged
-from pincite.core.types import Query
-from pincite.evaluate.judgements.files import load
-from pincite.evaluate.judgements.questions import QuestionSet
-from pincite.evaluate.measures import parse
-from pincite.learn.examples import Examples
-from pincite.learn.train import fit
-from pincite.tune import costs, learned
-from pincite.tune.files import settings_file, write
-from pincite.tune.ground import Ground
-from pincite.tune.nested import TUNED
-from pincite.tune.session import Session, Wish, about, run
-from pincite.tune.sources import Sources
-from pincite.tune.space import AXES, PRESETS, Trial
-from pincite.tune.state import RememberedPairs, State
+from pincite.measure.grades import parse
+from pincite.measure.learning import Examples, fit
+from pincite.measure.questions import QuestionSet, load
+from pincite.measure.tune import nested, shared
+from pincite.measure.tune.nested import TUNED
+from pincite.measure.tune.report import settings_file, write
+from pincite.measure.tune.session import Session, Sources, Wish, about, run
+from pincite.measure.tune.shared import Ground
+from pincite.measure.tune.space import AXES, PRESETS, RememberedPairs, State, Trial
+from pincite.model.errors import IndexBusy, StaleIndex, StoreError
+from pincite.model.settings import Settings, load_settings, merged
+from pincite.model.types import Query
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENTS = [SAMPLES / name for name in ("electrical-code-2024.md", "manual.md", "rulebook.md")]
@@ -61,7 +57,7 @@ def questions() -> QuestionSet:
 def few_are_timed() -> Iterator[None]:
     """Times matter here only in being there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(costs, "SAMPLE", 3)
+        patch.setattr(nested, "SAMPLE", 3)
         yield
 
 
@@ -229,7 +225,7 @@ def test_a_learned_ranker_never_sees_the_fold_it_is_judged_on(
         seen.append(examples.groups)
         return fit(kind, examples, names)
 
-    monkeypatch.setattr(learned, "fit", watched)
+    monkeypatch.setattr(shared, "fit", watched)
     trial = Trial(session.tuned.default.settings, "logistic")
     folds = session.tuned.folds
     tables = [session.bench.values([trial], number)[0] for number in range(folds.count)]

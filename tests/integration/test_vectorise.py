@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import EmbeddingSettings, Settings, load_settings
-from pincite.embed import cache
+from pincite.encode import cache
+from pincite.model.settings import EmbeddingSettings, Settings, load_settings
 from pincite.search.gather import NO_WORD
 from pincite.store.manifest import current, damage
-from pincite.update import ingest_files, remove
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files, remove
 
 TEXTS = {
     "fire.md": "# Fire\n\n## 1 Extinguishers\n\nKeep a device against flames in each room.\n",
@@ -113,7 +112,7 @@ def test_a_second_run_takes_vectors_from_the_cache(
     def refuse(*_: object) -> None:
         raise AssertionError("encoded again")
 
-    monkeypatch.setattr("pincite.embed.onnx_encoder.OnnxEncoder.encode", refuse)
+    monkeypatch.setattr("pincite.encode.encoders.OnnxEncoder.encode", refuse)
     other = tmp_path / "other"
     other.mkdir()
     again = build(other, list(TEXTS))

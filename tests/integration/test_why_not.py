@@ -12,11 +12,10 @@ from click.testing import CliRunner
 from pincite.api import Index
 from pincite.cli.main import app
 from pincite.cli.search import _stage
-from pincite.core.settings import Settings
-from pincite.core.types import Filters
+from pincite.model.settings import Settings
+from pincite.model.types import Filters
 from pincite.search.explain import FIRST_STAGE, StageView, _verdict
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 SECTIONS = [
     ("1 Pumps", "A pump shall stop when the tank is full."),

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from pincite.core.errors import ModelError, SourceError
+from pincite.model.errors import ModelError, SourceError
 from training.groups import Group, PairTokens, batches, read_groups, split
 
 QUESTION = "How often must a fire extinguisher be inspected?"
 TEXTS = ["Inspect extinguishers once a month.", "A berth is let for twelve months."]
 SHIPPED = files("pincite.search").joinpath("minilm", "model.onnx")
-WORDS = files("pincite.embed").joinpath("minilm", "tokenizer.json")
+WORDS = files("pincite.encode").joinpath("minilm", "tokenizer.json")
 
 
 def made(count: int) -> list[Group]:

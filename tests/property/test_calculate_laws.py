@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.agent.calculate import calculate
+from pincite.answer.agent.calculate import calculate
 from pincite.model.units import CalculationError, find_unit
 
 NUMBERS = st.integers(0, 10**6).map(str) | st.decimals(0, 1000, places=3).map(str)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.ingest.formats.markdown import markdown_blocks
-from pincite.ingest.formats.plain import plain_blocks
-from pincite.ingest.structure.clauses import clause_tree
-from pincite.ingest.tree import Block, Clause
+from pincite.read.extracted import Block, Clause
+from pincite.read.formats.markdown import markdown_blocks
+from pincite.read.formats.plain import plain_blocks
+from pincite.read.structure.clauses import clause_tree
 
 Reader = Callable[[str], list[Block]]
 

@@ -7,10 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.types import Span
-from pincite.evaluate.judgements.coverage import covering, shares_half
-from pincite.evaluate.judgements.files import load, question, save
-from pincite.evaluate.judgements.questions import Place, Question, QuestionSet
+from pincite.measure.coverage import covering, shares_half
+from pincite.measure.questions import JudgedPlace, Question, QuestionSet, load, question, save
+from pincite.model.types import Span
 
 LENGTH = 60
 
@@ -63,16 +62,16 @@ def test_coverage_does_not_depend_on_order(
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 named = st.builds(
-    Place,
+    JudgedPlace,
     document=words,
     edition=st.sampled_from(["", "2024"]),
     locator=words,
     grade=st.integers(1, 3),
 )
-exact = st.builds(Place, document=words, start=st.integers(0, 9), end=st.integers(10, 99))
-cells = st.builds(Place, table=words, row=words, column=st.one_of(st.just(""), words))
-pages = st.builds(Place, document=words, page=st.integers(0, 999))
-places = st.one_of(named, exact, cells, pages, st.builds(Place, section=words))
+exact = st.builds(JudgedPlace, document=words, start=st.integers(0, 9), end=st.integers(10, 99))
+cells = st.builds(JudgedPlace, table=words, row=words, column=st.one_of(st.just(""), words))
+pages = st.builds(JudgedPlace, document=words, page=st.integers(0, 999))
+places = st.one_of(named, exact, cells, pages, st.builds(JudgedPlace, section=words))
 needs = st.lists(st.lists(places, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 questions = st.builds(
     Question,

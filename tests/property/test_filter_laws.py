@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from test_index_laws import law, merging, scratch_folder
 
 from pincite.api import Index
-from pincite.core.settings import IngestSettings, RoutingSettings, SearchSettings, Settings
-from pincite.core.types import Chunk, Document, Facts, Filters
 from pincite.index.builder import IndexBuilder
-from pincite.index.groups import group_name
-from pincite.ingest.load import parse
+from pincite.index.filters import group_name
+from pincite.model.settings import IngestSettings, RoutingSettings, SearchSettings, Settings
+from pincite.model.types import Chunk, Document, Enrichment, Filters
+from pincite.read.load import parse
 from pincite.search.pipeline import build
 
 NAMES = ("a/one.md", "a/two.md", "b/one.md", "b/[3].md", "four.md")
@@ -31,7 +31,7 @@ lines = st.sampled_from([*ITEMS, *HEADINGS, *OTHERS])
 texts = st.lists(lines, min_size=2, max_size=8).map(lambda some: "# Code\n\n" + "\n\n".join(some))
 corpora = st.dictionaries(st.sampled_from(NAMES), texts, min_size=1, max_size=4)
 facts = st.builds(
-    Facts,
+    Enrichment,
     content_kind=st.sampled_from(["rule", "spell", "Definition"]),
     tags=st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(tuple),
     traits=st.lists(st.sampled_from(["Fire", "cold"]), max_size=1).map(tuple),
@@ -84,7 +84,7 @@ def fill(data: st.DataObject, corpus: Mapping[str, str], folder: Path, settings:
         builder.flush()
 
 
-def satisfies(chunk: Chunk, facts: Facts, document: Document, filters: Filters) -> bool:
+def satisfies(chunk: Chunk, facts: Enrichment, document: Document, filters: Filters) -> bool:
     """Return whether a place satisfies every field, each read in the plainest way."""
     doc_id, tags = document.id, [tag.lower() for tag in facts.tags]
     readers = [tag[4:] for tag in tags if tag.startswith("for:")]
@@ -126,9 +126,9 @@ def reference(index: Index, filters: Filters) -> tuple[set[str], set[str]]:
     return satisfied, out
 
 
-def facts_of(chunk: Chunk, known: Mapping[str, Facts]) -> Facts:
+def facts_of(chunk: Chunk, known: Mapping[str, Enrichment]) -> Enrichment:
     is_part = chunk.kind in ("row", "piece")
-    return known.get(str(chunk.parent) if is_part else chunk.id, Facts())
+    return known.get(str(chunk.parent) if is_part else chunk.id, Enrichment())
 
 
 def touches(place: Chunk, chunk: Chunk) -> bool:

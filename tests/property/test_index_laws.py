@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pincite.api import Index
-from pincite.core.settings import LexicalSettings, Settings
-from pincite.core.types import Query
 from pincite.index import builder
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.model.settings import LexicalSettings, Settings
+from pincite.model.types import Query
+from pincite.read.load import find_files, parse
 from pincite.store.manifest import current
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 WORDS = [
     *("box", "wire", "fuse", "earth", "cable", "relay", "motor"),

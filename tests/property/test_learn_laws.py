@@ -8,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pincite.learn.examples import Examples, calibration, folds_by_group, out_of_fold
-from pincite.learn.matches import match_words
-from pincite.learn.model import Model, load_model, prepared, save_model
-from pincite.learn.train import RIDGE, fit, train_booster, train_forest, with_inputs
-from pincite.learn.trees import joined, trees_from
-from pincite.learn.word_features import OF_WORDS
+from pincite.measure.learning import (
+    RIDGE,
+    Examples,
+    calibration,
+    fit,
+    folds_by_group,
+    out_of_fold,
+    train_booster,
+    train_forest,
+    with_inputs,
+)
+from pincite.search.features import OF_WORDS, match_words
+from pincite.search.ranker import RankerModel, joined, load_model, prepared, save_model, trees_from
 
 WORDS = st.lists(st.sampled_from("abcdefg"), max_size=30)
 UNBOUNDED = ("avg_idf_matched_terms", "max_idf_term_presence")
@@ -174,5 +181,5 @@ def test_a_calibration_finds_the_curve(slope: float, offset: float) -> None:
     right = rng.random(20_000) < 1 / (1 + np.exp(-(slope * scores + offset)))
     found = calibration(scores, right)
     assert found == pytest.approx((slope, offset), abs=0.15)
-    chances = Model("x", (), 1, None, (), *found).probabilities(scores)  # type: ignore[arg-type]
+    chances = RankerModel("x", (), 1, None, (), *found).probabilities(scores)  # type: ignore[arg-type]
     assert chances.mean() == pytest.approx(right.mean(), abs=0.01)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.settings import RerankSettings
-from pincite.core.types import Chunk, Filters, Query, Span
+from pincite.model.settings import RerankSettings
+from pincite.model.types import Chunk, Filters, Query, Span
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.diversity import Diversify, Spread
 from pincite.search.query import ParsedQuery

@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.ingest.split import split_spans
-from pincite.ingest.tokencount import estimated_tokens
+from pincite.read.chunks import estimated_tokens, split_spans
 
 texts = st.lists(
     st.sampled_from(

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pincite.api import Index
-from pincite.core.errors import PinciteError
-from pincite.core.settings import RoutingSettings, Settings
-from pincite.core.types import Filters
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
-from pincite.ingest.load import parse
-from pincite.vectorise import embed_index
+from pincite.model.errors import PinciteError
+from pincite.model.settings import RoutingSettings, Settings
+from pincite.model.types import Filters
+from pincite.read.load import parse
+from pincite.update import embed_index
 
 WORDS = ["fuse", "fuses", "fusing", "fused", "cable", "cables", "cabling", "relay", "1.1", "AC"]
 TYPOS = ["fusin", "cablin", "fusess", "relays", "rellay", "cabels"]

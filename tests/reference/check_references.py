@@ -19,10 +19,10 @@ from typing import Any
 
 from draw_references import strings
 
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Link
-from pincite.ingest.load import parse
-from pincite.ingest.references.find import references
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk, Link
+from pincite.read.load import parse
+from pincite.read.references.resolve import references
 
 HERE = Path(__file__).parent
 SAMPLE = json.loads((HERE / "part97_references.json").read_text(encoding="utf-8"))

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from check_references import Outcome, place
 
-from pincite.core.settings import Settings
-from pincite.core.types import Loaded
-from pincite.ingest.load import parse
+from pincite.model.settings import Settings
+from pincite.model.types import ParsedDocument
+from pincite.read.load import parse
 
 HERE = Path(__file__).parent
 SAMPLE = json.loads((HERE / "french_references.json").read_text(encoding="utf-8"))
@@ -41,7 +41,7 @@ def data_folder() -> Path:
 
 
 @cache
-def loaded(file: Path) -> Loaded:
+def loaded(file: Path) -> ParsedDocument:
     return parse(file.read_bytes(), file.name, Settings().ingest)
 
 

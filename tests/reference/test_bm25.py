@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import LexicalSettings, SearchSettings, Settings, TokenSettings
-from pincite.core.types import Chunk, Document, Loaded, Query, Span
 from pincite.index.builder import IndexBuilder
+from pincite.model.settings import LexicalSettings, SearchSettings, Settings, TokenSettings
+from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
 from pincite.search.pipeline import build
 
 REFERENCE = json.loads(Path(__file__).with_name("bm25.json").read_text())
@@ -28,7 +28,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         for number, text in enumerate(TEXTS):
             doc_id, span = str(number), Span(str(number), 0, len(text))
             chunk = Chunk(doc_id, span, text, "section", "", "", (), len(text))
-            builder.put(Loaded(Document(doc_id, text), [chunk]))
+            builder.put(ParsedDocument(Document(doc_id, text), [chunk]))
             if number in (11, 25):
                 builder.flush()
         builder.flush()

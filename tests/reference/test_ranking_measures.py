@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import ConfigError
-from pincite.evaluate.grades import Line, ideal_gains, tabulated
-from pincite.evaluate.measures import MEASURES, parse, value
-from pincite.evaluate.trec import graded, ranked
+from pincite.measure.grades import MEASURES, GradedQuestion, ideal_gains, parse, tabulated, value
+from pincite.measure.imports import graded, ranked
+from pincite.model.errors import ConfigError
 
 HERE = Path(__file__).parent
 REFERENCE = json.loads((HERE / "measures.json").read_text())
@@ -86,7 +85,9 @@ def test_a_hit_that_meets_two_needs_is_worth_both() -> None:
     both, one, other = {0: 1.0, 1: 1.0}, {0: 1.0}, {1: 1.0}
     ideal = ideal_gains([both, one, other])
     assert ideal == [2.0]
-    grades = tabulated([Line([both, {}], ideal, 2), Line([one, other], ideal, 2)])
+    grades = tabulated(
+        [GradedQuestion([both, {}], ideal, 2), GradedQuestion([one, other], ideal, 2)]
+    )
     assert parse("nDCG@10").of(grades).tolist() == pytest.approx([1.0, (1 + 0.63092975) / 2])
     assert parse("Recall@1").of(grades).tolist() == [1.0, 0.5]
     assert parse("all@1").of(grades).tolist() == [1.0, 0.0]
@@ -153,7 +154,7 @@ covers = st.dictionaries(st.integers(0, 3), st.sampled_from([1.0, 2.0]), max_siz
 @given(hits=st.lists(covers, max_size=6))
 def test_hits_that_meet_several_needs_stay_within_bounds(hits: list[dict[int, float]]) -> None:
     needs = len({need for hit in hits for need in hit})
-    grades = tabulated([Line(hits, ideal_gains(hits), needs)])
+    grades = tabulated([GradedQuestion(hits, ideal_gains(hits), needs)])
     for name in NAMES:
         assert 0.0 <= parse(name).of(grades)[0] <= 1.0 + 1e-12
     assert parse("Recall").of(grades)[0] == float(needs > 0)

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pincite.core.settings import Settings, merged
-from pincite.update import find_files, ingest_files
-from pincite.vectorise import embed_index
+from pincite.model.settings import Settings, merged
+from pincite.read.load import find_files
+from pincite.update import embed_index, ingest_files
 
 NEEDED = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 MISSING = [name for name in NEEDED if find_spec(name) is None]

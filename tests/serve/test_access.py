@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from pincite.api import Index
-from pincite.serve.keys import Key, add_key, new_key, revoke_key
+from pincite.serve.access import Key, add_key, new_key, revoke_key
 from pincite.serve.service import Options
 
 from .conftest import client, run, settings

@@ -10,15 +10,16 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
 
-import httpx  # noqa: E402
-import httpx2  # noqa: E402
-from mcp.client.streamable_http import streamable_http_client  # noqa: E402
+import httpx
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
 
-from pincite.serve.keys import add_key, new_key  # noqa: E402
-from pincite.serve.service import Options  # noqa: E402
-from pincite.update import find_files, ingest_files  # noqa: E402
+from pincite.read.load import find_files
+from pincite.serve.access import add_key, new_key
+from pincite.serve.service import Options
+from pincite.update import ingest_files
 
-from .conftest import served, settings  # noqa: E402
+from .conftest import served, settings
 
 OPEN = "# Rules\n\n## 1 Rods\n\nRods are 2 m apart.\n\n## 2 Wires\n\nThin.\n"
 SECRET = "---\naccess: staff\n---\n# Vault\n\n## 7 Code\n\nThe vault code is zanzibar.\n"

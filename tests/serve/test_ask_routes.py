@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from pincite.ask import asker
-from pincite.ask.events import Event
-from pincite.core.errors import ModelError
-from pincite.serve import streams
+from pincite.answer import asker
+from pincite.answer.values import Event
+from pincite.model.errors import ModelError
+from pincite.serve import ask_routes
 
 from .conftest import client, run, served, settings
 
@@ -155,7 +155,7 @@ def test_a_slow_answer_sends_signs_of_life_and_ends_in_time(
         yield from events
 
     monkeypatch.setattr(asker.Asker, "ask", slow)
-    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(ask_routes, "HEARTBEAT_SECONDS", 0.1)
 
     async def ask(seconds: float) -> str:
         async with client(sample_index, settings(ask_seconds=seconds)) as opened:

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
+from pincite.answer.asker import Asker
+from pincite.answer.values import CompleteEvent, TokenEvent
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.ask.events import CompleteEvent, TokenEvent
-from pincite.client import AsyncClient, Client
-from pincite.client.client import Patience
-from pincite.client.errors import Refused, Unreachable
-from pincite.core.types import Filters
-from pincite.serve.keys import add_key, new_key
+from pincite.client.client import AsyncClient, Client, Patience
+from pincite.client.errors import RequestRefused, Unreachable
+from pincite.model.types import Filters
+from pincite.serve.access import add_key, new_key
 from pincite.serve.service import Options
 
 from .conftest import free_port, served, settings
@@ -89,11 +88,11 @@ def test_places_cells_and_documents(client: Any, index: Index) -> None:
 
 
 def test_errors_are_those_of_the_server(client: Any) -> None:
-    with pytest.raises(Refused, match=r"no place '999\.9'") as caught:
+    with pytest.raises(RequestRefused, match=r"no place '999\.9'") as caught:
         client.show("999.9")
     assert (caught.value.status, caught.value.kind) == (404, "StoreError")
     assert "search" in caught.value.hint and caught.value.request_id
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRefused) as caught:
         client.search("")
     assert caught.value.status == 422
 
@@ -146,7 +145,7 @@ def test_upload_and_remove(kind: Any, own_index: Path, tmp_path: Path) -> None:
         assert client.search("zanzibar seal").hits[0].document == "pumps.md"
         empty = tmp_path / "empty.md"
         empty.write_text(" ")
-        with pytest.raises(Refused, match="is empty"):
+        with pytest.raises(RequestRefused, match="is empty"):
             list(client.upload(empty))
         assert client.remove("pumps.md") == "pumps.md"
         assert "pumps.md" not in {each.id for each in client.documents()}
@@ -158,18 +157,18 @@ def test_keys_and_rates(sample_index: Path, tmp_path: Path) -> None:
     made, key = new_key("reader", rate_per_minute=60)
     add_key(file, made)
     with served(sample_index, settings(burst=2), Options(keys=file)) as url:
-        with Client(url) as stranger, pytest.raises(Refused) as caught:
+        with Client(url) as stranger, pytest.raises(RequestRefused) as caught:
             stranger.documents()
         assert caught.value.status == 401 and "Bearer" in caught.value.hint
         with Client(url, key) as client:
             for _ in range(4):
                 assert client.documents()
         with Client(url, key, patience=Patience(tries=1)) as client:
-            with pytest.raises(Refused) as caught:
+            with pytest.raises(RequestRefused) as caught:
                 for _ in range(4):
                     client.documents()
             assert caught.value.status == 429
-            with pytest.raises(Refused) as caught:
+            with pytest.raises(RequestRefused) as caught:
                 client.remove(CODE)
         assert caught.value.status in (403, 429)
 

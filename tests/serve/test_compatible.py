@@ -10,8 +10,8 @@ import httpx
 import numpy as np
 import pytest
 
-from pincite.core.settings import EmbeddingSettings, merged
-from pincite.embed.encoders import open_encoder
+from pincite.encode.encoders import open_encoder
+from pincite.model.settings import EmbeddingSettings, merged
 
 from .conftest import client, run, settings
 

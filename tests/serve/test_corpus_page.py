@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.api import Index
-from pincite.audit import audit
-from pincite.serve.keys import add_key, new_key
-from pincite.serve.page.graph_view import MOST_NODES, around
+from pincite.maintain.audit import audit
+from pincite.serve.access import add_key, new_key
+from pincite.serve.page.corpus_page import MAX_NODES, around
 from pincite.serve.page.look import Look
 from pincite.serve.service import Options
 from pincite.update import ingest_files
@@ -75,7 +75,7 @@ def test_the_graph_has_typed_edges_both_ways(sample_index: Path) -> None:
     with Index.open(sample_index) as index:
         told = around(index, at(index, "250.56"))
         edges = [edge for _, some in told["lists"] for edge in some]
-        assert 0 < len(edges) < MOST_NODES
+        assert 0 < len(edges) < MAX_NODES
         drawn = [b["edge"] for c in told["columns"] for g in c["groups"] for b in g["boxes"]]
         assert sorted(map(id, drawn)) == sorted(map(id, edges))
         out = next(edge for edge in edges if edge.relation == "refers_to")

@@ -19,10 +19,10 @@ import uvicorn
 from click.testing import CliRunner
 
 from pincite.cli.main import app
-from pincite.core.errors import SourceError, StoreError
-from pincite.evaluate.judgements.files import load
-from pincite.serve.jobs import document_name
-from pincite.serve.run import Address, check_free
+from pincite.measure.questions import load
+from pincite.model.errors import SourceError, StoreError
+from pincite.serve.collections import document_name
+from pincite.serve.run import ListenAddress, check_free
 from pincite.update import ingest_files, remove
 
 from .conftest import client, free_port, run, settings
@@ -155,7 +155,7 @@ def test_no_name_leads_out_of_the_folder(name: str) -> None:
 
 
 def test_the_queue_of_jobs_is_bounded(own_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pincite.serve.jobs import Jobs
+    from pincite.serve.collections import Jobs
 
     monkeypatch.setattr(Jobs, "run", lambda self, job: time.sleep(0.5))
 
@@ -291,9 +291,9 @@ def test_a_port_that_is_taken_is_told_in_one_error(pincite: Any, tmp_path: Path)
     lines = told.err.splitlines()
     assert len(lines) == 2 and f"127.0.0.1:{port}: Address already in use" in lines[0]
     assert "--port" in lines[1]
-    check_free(Address("127.0.0.1", port))  # free again
+    check_free(ListenAddress("127.0.0.1", port))  # free again
     with pytest.raises(StoreError, match=r"cannot listen at 192\.0\.2\.1"):
-        check_free(Address("192.0.2.1", port))  # no address of this machine
+        check_free(ListenAddress("192.0.2.1", port))  # no address of this machine
 
 
 def test_a_folder_without_an_index_is_named_before_the_address(

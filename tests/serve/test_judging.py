@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
-from pincite.evaluate.judgements.files import load
-from pincite.serve.keys import add_key, new_key
+from pincite.measure.questions import load
+from pincite.serve.access import add_key, new_key
 from pincite.serve.service import Options
 
 from .conftest import client, run

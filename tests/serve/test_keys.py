@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from pincite.core.errors import ConfigError, StoreError
-from pincite.serve.keys import add_key, new_key, read_keys, revoke_key
-from pincite.serve.rates import Buckets
-from pincite.serve.run import Address, check_exposure, places_from
+from pincite.model.errors import ConfigError, StoreError
+from pincite.serve.access import Buckets, add_key, new_key, read_keys, revoke_key
+from pincite.serve.run import ListenAddress, check_exposure, places_from
 
 
 def test_a_key_is_found_and_nothing_else_is(tmp_path: Path) -> None:
@@ -106,12 +105,12 @@ def test_the_command_makes_lists_and_revokes(pincite: Callable[..., Any], tmp_pa
 
 def test_nothing_is_open_to_others_by_mistake(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
-        check_exposure(Address(host), None, is_open=False)
+        check_exposure(ListenAddress(host), None, is_open=False)
     for host in ("0.0.0.0", "::", "192.168.1.4", "example.org"):
         with pytest.raises(ConfigError, match="no keys"):
-            check_exposure(Address(host), None, is_open=False)
-        check_exposure(Address(host), None, is_open=True)
-        check_exposure(Address(host), tmp_path, is_open=False)
+            check_exposure(ListenAddress(host), None, is_open=False)
+        check_exposure(ListenAddress(host), None, is_open=True)
+        check_exposure(ListenAddress(host), tmp_path, is_open=False)
     for bad in (["a=x", "a=y"], ["x", "y"], ["a/b=x"], ["=x"]):
         with pytest.raises(ConfigError):
             places_from(bad, str(tmp_path))

@@ -14,13 +14,13 @@ import pytest
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.cli.main import app as cli
-from pincite.core.settings import merged
-from pincite.evaluate.confidence import confidence
-from pincite.evaluate.report import charts
-from pincite.evaluate.runs import Answer, Asked, Found, Part, Run
-from pincite.learn.importance import importances
-from pincite.learn.model import Linear, Model, save_model
-from pincite.serve.keys import add_key, new_key
+from pincite.measure import charts
+from pincite.measure.learning import importances
+from pincite.measure.runs import PipelineRun, QuestionRecord, Run, RunAnswer, RunHit
+from pincite.measure.statistics import confidence
+from pincite.model.settings import merged
+from pincite.search.ranker import Linear, RankerModel, save_model
+from pincite.serve.access import add_key, new_key
 from pincite.serve.metrics import STEPS, HttpMetrics
 from pincite.serve.service import Options
 
@@ -120,27 +120,31 @@ def test_who_sees_some_documents_sees_no_run_and_only_admins_see_live_figures(
 
 def test_the_learned_ranker_tells_what_it_looks_at(measured: Path, tmp_path: Path) -> None:
     weights = np.array([1.0, 0.0, -2.0, 1.0])
-    model = Model("logistic", ("bm25", "<b>cosine"), 10, Linear(weights), ("plain", "relative"))
+    model = RankerModel(
+        "logistic", ("bm25", "<b>cosine"), 10, Linear(weights), ("plain", "relative")
+    )
     assert importances(model) == [("bm25", 0.75), ("<b>cosine", 0.25)]
     save_model(model, tmp_path / "model.json")
     chosen = merged(settings(), {"learn": {"model": str(tmp_path / "model.json")}}, origin="test")
     # The model cannot rank here, and is shown all the same.
-    from pincite.serve.page.live import learned
-    from pincite.serve.service import Service
+    from pincite.serve.page.measure_page import learned
+    from pincite.serve.service import SearchService
 
-    told = learned(Service({"default": measured}, chosen))
+    told = learned(SearchService({"default": measured}, chosen))
     assert "75.0 %" in told["chart"] and "&lt;b&gt;cosine" in told["chart"]
     gone = merged(settings(), {"learn": {"model": "nowhere.json"}}, origin="test")
-    assert "problem" in learned(Service({"default": measured}, gone))
+    assert "problem" in learned(SearchService({"default": measured}, gone))
 
 
 def made_run(firsts: Sequence[tuple[float, bool]]) -> Run:
-    asked = tuple(Asked(str(at), "?", "judged", "", (), 1, (1.0,)) for at in range(len(firsts)))
+    asked = tuple(
+        QuestionRecord(str(at), "?", "judged", "", (), 1, (1.0,)) for at in range(len(firsts))
+    )
     answers = tuple(
-        Answer((Found("c", "d", "1", score, {0: 1.0} if right else {}),), {}, 0.1, {})
+        RunAnswer((RunHit("c", "d", "1", score, {0: 1.0} if right else {}),), {}, 0.1, {})
         for score, right in firsts
     )
-    return Run("s", 1, "h", False, 1, 1, 1, 10, "", "", asked, (Part("p", "", answers),))
+    return Run("s", 1, "h", False, 1, 1, 1, 10, "", "", asked, (PipelineRun("p", "", answers),))
 
 
 def test_risk_falls_where_the_surest_are_right() -> None:
@@ -207,10 +211,10 @@ def test_prometheus_reads_the_figures_of_each_service(sample_index: Path) -> Non
 
 
 def test_what_re_ranking_did_is_shown_where_it_is_on(sample_index: Path) -> None:
-    from pincite.serve.page.live import live
-    from pincite.serve.service import Service
+    from pincite.serve.page.measure_page import live
+    from pincite.serve.service import SearchService
 
     chosen = merged(settings(), {"rerank": {"enabled": True}}, origin="test")
-    told = live(Service({"law": sample_index}, chosen))["reranking"]
+    told = live(SearchService({"law": sample_index}, chosen))["reranking"]
     assert {"rerank_latency_p95_ms", "rerank_fallback_rate"} <= {name for _, name, _ in told}
-    assert not live(Service({"law": sample_index}, settings()))["reranking"]
+    assert not live(SearchService({"law": sample_index}, settings()))["reranking"]

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
-from pincite.serve.keys import add_key, new_key
+from pincite.serve.access import add_key, new_key
 from pincite.serve.page.look import Look
-from pincite.serve.page.text import Words
+from pincite.serve.page.text import MarkedText
 from pincite.serve.service import Options
 
 from .conftest import client, run
@@ -98,7 +98,7 @@ def test_words_become_runs_and_never_markup() -> None:
         "## A <b>title</b>\n\nSome **bold** words^1^ here.\n| A | B\\|C |\n|---|---|\n| <i> | 3 |"
     )
     at = text.index("words")
-    blocks = Words(text, 100, marks=[(at, at + 5)], links=[(at, at + 5)]).blocks()
+    blocks = MarkedText(text, 100, marks=[(at, at + 5)], links=[(at, at + 5)]).blocks()
     assert [block.kind for block in blocks] == ["heading", "text", "table"]
     assert blocks[0].level == 2 and blocks[0].runs[0].text == "A <b>title</b>"
     assert [run.text for run in blocks[1].runs] == ["Some ", "bold", " ", "words", "1", " here."]

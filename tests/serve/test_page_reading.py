@@ -14,13 +14,14 @@ import pytest
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
 from pincite.api import Index
-from pincite.core.errors import SourceError
-from pincite.ingest.formats.pdf.picture import png
-from pincite.serve.keys import add_key, new_key
+from pincite.model.errors import SourceError
+from pincite.read.load import find_files
+from pincite.read.pdf.picture import png
+from pincite.serve.access import add_key, new_key
 from pincite.serve.page.drawing import Drawing
-from pincite.serve.page.stretch import STRETCH_CHARS, stretch
+from pincite.serve.page.text import STRETCH_CHARS, stretch
 from pincite.serve.service import Options
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 from .browser.documents import long_pdf, long_table, many_sections
 from .conftest import client, run

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import httpx
 
-from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
+from pincite.model.settings import Settings
+from pincite.read.load import find_files
 from pincite.store.manifest import current
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 from .conftest import served, settings
 

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from pincite.core.settings import merged
-from pincite.serve.keys import add_key, new_key
+from pincite.model.settings import merged
+from pincite.read.load import find_files
+from pincite.serve.access import add_key, new_key
 from pincite.serve.service import Options
-from pincite.update import find_files, ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 from .conftest import client, run, settings
 

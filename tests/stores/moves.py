@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.copying import copy_index
+from pincite.maintain.copy import copy_index
 from pincite.testing.documents import build, exported, library, rules
-from pincite.update import remove
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, remove
 
 
 def made(folder: Path) -> Path:

@@ -10,11 +10,11 @@ import pytest
 from tests.stores.moves import assert_there_and_back
 from tests.stores.vector_search import assert_nearly_all_are_found
 
-from pincite.core.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
-from pincite.core.settings import StoreSettings
+from pincite.model.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
+from pincite.model.settings import StoreSettings
 from pincite.store.location import GenerationPoller, open_engine, open_snapshot, server_of
-from pincite.testing import StoreContract
 from pincite.testing.documents import build, rules
+from pincite.testing.stores import StoreContract
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "rulebook.md"
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from tests.servers.small_disk import means
 from tests.stores.silent import VectorFaults
 
 from pincite.api import Index
-from pincite.core.errors import StoreUnavailable
+from pincite.model.errors import StoreUnavailable
 from pincite.testing.documents import build, library, rules
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.servers.postgres import Postgres
 
-from pincite.testing import StoreContract
+from pincite.testing.stores import StoreContract
 
 
 class TestFolder(StoreContract):

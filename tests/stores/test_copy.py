@@ -9,10 +9,10 @@ import pytest
 from tests.servers.postgres import Postgres
 from tests.stores.moves import assert_there_and_back, made
 
-from pincite import copying
 from pincite.api import Index
-from pincite.copying import copy_index
-from pincite.core.errors import ConfigError
+from pincite.maintain import copy
+from pincite.maintain.copy import copy_index
+from pincite.model.errors import ConfigError
 from pincite.testing.documents import build, exported, library, rules
 
 
@@ -47,7 +47,7 @@ def test_two_copies_at_once_copy_everything_once(
 ) -> None:
     """The second one looked at an empty target, and wrote when the first one was ready."""
     build(tmp_path / "one", {"a.md": rules(1), "b.md": rules(2)})
-    looked, look = [], copying._known
+    looked, look = [], copy._known
 
     def late(*arguments: Any) -> dict[str, int]:
         known = look(*arguments)
@@ -56,7 +56,7 @@ def test_two_copies_at_once_copy_everything_once(
             list(copy_index(tmp_path / "one", tmp_path / "two"))
         return known
 
-    monkeypatch.setattr(copying, "_known", late)
+    monkeypatch.setattr(copy, "_known", late)
     (copied,) = copy_index(tmp_path / "one", tmp_path / "two")
     assert looked == [{}] and not copied.is_new
     with Index.open(tmp_path / "two") as index:

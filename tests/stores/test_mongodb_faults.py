@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from tests.servers.mongodb import MongoDB
 
-from pincite.core.errors import ConfigError, IndexBusy, StaleIndex, StoreError
-from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
+from pincite.model.errors import ConfigError, IndexBusy, StaleIndex, StoreError
+from pincite.model.settings import Settings, StoreSettings
 from pincite.store.location import open_engine, open_snapshot
 from pincite.store.mongodb import engine as mongodb
 from pincite.store.mongodb.engine import MongoEngine, MongoLease
 from pincite.store.server import engine_parts
 from pincite.store.server.contract import TABLES
-from pincite.testing import FaultContract
 from pincite.testing.documents import build, exported, library, loaded, rules
+from pincite.testing.faults import FaultContract
 
 SETTINGS = Settings(store=StoreSettings(timeout_seconds=2.0))
 # Beyond the time-out: choosing a server, one more try, and a busy machine.

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import Settings
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.model.settings import Settings
+from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]
 PART97 = ROOT.parent / "shared" / "data" / "part97"

@@ -9,15 +9,15 @@ import pytest
 from tests.servers.postgres import Postgres
 
 from pincite.api import Index
-from pincite.core.errors import StaleIndex
-from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
+from pincite.model.errors import StaleIndex
+from pincite.model.settings import Settings, StoreSettings
 from pincite.store.location import open_snapshot
 from pincite.store.postgres.connections import to_name
 from pincite.store.postgres.engine import PostgresEngine
 from pincite.store.server.contract import TABLES
-from pincite.testing import FaultContract
 from pincite.testing.documents import build, library, loaded, rules
+from pincite.testing.faults import FaultContract
 
 SETTINGS = Settings(store=StoreSettings(timeout_seconds=1.0))
 ASKED = "how many days to inspect a boiler"

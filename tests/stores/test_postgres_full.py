@@ -15,9 +15,9 @@ from tests.servers.postgres import Postgres
 from tests.servers.small_disk import OPTIONS, SmallDisk, SmallFiles, means
 
 from pincite.api import Index
-from pincite.core.errors import StoreFull, StoreUnavailable
-from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
+from pincite.model.errors import StoreFull, StoreUnavailable
+from pincite.model.settings import Settings
 from pincite.store.location import open_snapshot
 from pincite.testing.documents import build, library, loaded, rules
 
@@ -120,14 +120,13 @@ def test_an_upload_says_that_there_is_no_room(
     disk: tuple[Postgres, SmallDisk | SmallFiles], tmp_path: Path
 ) -> None:
     pytest.importorskip("fastapi", reason="needs the extra serve")
-    from pincite.core.settings import merged
-    from pincite.serve.collections import Collection
-    from pincite.serve.jobs import Jobs
+    from pincite.model.settings import merged
+    from pincite.serve.collections import Jobs, ServedCollection
 
     server, small = disk
     values = {"store": {"folder": str(tmp_path)}, "embedding": {"model": "none"}}
     settings = merged(Settings(), values, origin="test")
-    collection = Collection("laws", f"{server.url}#uploads", settings)
+    collection = ServedCollection("laws", f"{server.url}#uploads", settings)
     jobs = Jobs(collection, settings)
     text = "\n".join(LARGE.values()).encode()
 

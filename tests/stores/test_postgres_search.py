@@ -13,11 +13,10 @@ import pytest
 from tests.servers.postgres import Postgres
 
 from pincite.api import Index
-from pincite.core.settings import Settings, StoreSettings
+from pincite.model.settings import Settings, StoreSettings
 from pincite.store.location import open_engine
 from pincite.store.postgres.engine import EXACT_UP_TO, PostgresEngine, nearest
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]
 PART97 = ROOT.parent / "shared" / "data" / "part97"

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.core.errors import IndexBusy, StoreError
-from pincite.core.settings import Settings
-from pincite.core.types import Facts
-from pincite.publish import mongodb as publishing
-from pincite.publish.mongodb import publish
-from pincite.publish.records import SegmentVectors, published
+from pincite.maintain import publish as publishing
+from pincite.maintain.publish import SegmentVectors, publish, published
+from pincite.model.errors import IndexBusy, StoreError
+from pincite.model.settings import Settings
+from pincite.model.types import Enrichment
 from pincite.store.location import open_snapshot
 from pincite.store.mongodb.engine import MongoAddress, MongoClient, MongoLease, Record
 from pincite.store.mongodb.runs import (
@@ -28,8 +27,7 @@ from pincite.store.mongodb.runs import (
     validator_of,
 )
 from pincite.testing.documents import build, rules
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]
 RULES = "open-tabletop"
@@ -79,7 +77,7 @@ def test_a_run_is_what_the_index_says(rulebook: Path, url: str) -> None:
         vectors = SegmentVectors.of(snapshot, snapshot.segments[0])
         for number, (record, chunk) in enumerate(zip(run.chunks, wanted, strict=True)):
             assert record["section_path"] == list(chunk.path)
-            known = facts.get(chunk.id, Facts())
+            known = facts.get(chunk.id, Enrichment())
             assert record["traits"] == list(known.traits)
             assert record["is_rule_bearing"] == known.is_rule_bearing
             assert run.chunk_id_to_index[chunk.id] == number

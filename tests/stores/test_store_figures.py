@@ -15,9 +15,9 @@ from tests.servers.postgres import Postgres
 
 from experiments import indexes, part97
 from pincite.api import Index
-from pincite.core.errors import ConfigError
-from pincite.core.settings import Settings, StoreSettings, merged
 from pincite.index.opened import OpenIndex
+from pincite.model.errors import ConfigError
+from pincite.model.settings import Settings, StoreSettings, merged
 from pincite.store.location import exists
 
 DATA = Path(os.environ.get("PINCITE_DATA", Path(__file__).parents[3] / "shared/data")) / "part97"

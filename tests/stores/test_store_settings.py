@@ -15,9 +15,8 @@ from click.testing import CliRunner
 from tests.servers.postgres import Postgres
 
 from pincite.cli.main import app
-from pincite.core.errors import ConfigError, PinciteError, StoreUnavailable
-from pincite.core.locations import beside, redact_url
-from pincite.core.settings import Settings, load_settings
+from pincite.model.errors import ConfigError, PinciteError, StoreUnavailable, beside, redact_url
+from pincite.model.settings import Settings, load_settings
 from pincite.store.location import open_engine, open_snapshot
 from pincite.store.server import snapshot as retention
 from pincite.testing.documents import build, library, rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pincite.core.settings import StoreSettings
+from pincite.model.settings import StoreSettings
 from pincite.store.location import open_engine
 
 COUNT, LENGTH = 12_000, 32

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from multiple_choice.questions import read_exam
-from pincite.answer.stream import Ended, SentenceReader
-from pincite.core.errors import ConfigError, PinciteError, SourceError, StoreError
-from pincite.core.patterns import compiled_pattern
-from pincite.core.settings import IngestSettings, Settings, load_settings, merged
-from pincite.evaluate.judgements.published import read_citing_questions
-from pincite.ingest.enrichment.profile_file import parse_profile
-from pincite.ingest.load import parse
-from pincite.ingest.transfer import from_json, to_json
+from pincite.answer.sentences import Ended, SentenceReader
+from pincite.measure.imports import read_citing_questions
+from pincite.model.errors import ConfigError, PinciteError, SourceError, StoreError
+from pincite.model.profiles import compiled_pattern
+from pincite.model.settings import IngestSettings, Settings, load_settings, merged
+from pincite.read.enrich.profile import parse_profile
+from pincite.read.load import parse
+from pincite.read.workers import from_json, to_json
 from pincite.store.files import read_arrays
 from pincite.store.manifest import manifest_of
 

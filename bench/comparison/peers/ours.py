@@ -18,7 +18,7 @@ FIXED = ("embedding.threads=1", "rerank.threads=1", "rerank.cache_pairs=0")
 
 
 def _settings(*chosen: str) -> Any:
-    from pincite.core.settings import load_settings
+    from pincite.model.settings import load_settings
 
     return load_settings(overrides=[*FIXED, *chosen])
 
@@ -45,8 +45,8 @@ def pipeline(*chosen: str) -> Callable[[Bench], Search]:
 def words_from_texts(bench: Bench) -> Search:
     """Index the texts anew, to tell how long that takes; then search them by words."""
     from pincite.api import Index
-    from pincite.core.types import Chunk, Document, Loaded, Span
     from pincite.index.builder import IndexBuilder
+    from pincite.model.types import Chunk, Document, ParsedDocument, Span
 
     settings = _settings("search.pipeline=lexical")
     shutil.rmtree(bench.scratch)
@@ -54,7 +54,7 @@ def words_from_texts(bench: Bench) -> Search:
         for row, text in enumerate(bench.texts):
             span = Span(str(row), 0, len(text))
             chunk = Chunk(f"{row:016d}", span, text, "piece", str(row), "", (), len(text))
-            builder.put(Loaded(Document(str(row), text), [chunk]))
+            builder.put(ParsedDocument(Document(str(row), text), [chunk]))
         builder.flush()
     index = Index.open(bench.scratch, settings)
     return lambda question: [int(each) for each in index.search_ranking(question, bench.k).ids]

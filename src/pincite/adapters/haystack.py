@@ -1,4 +1,4 @@
-"""A component for Haystack: ``pipeline.add_component("retriever", PinciteRetriever("folder"))``."""
+"""A component for Haystack: ``add_component("retriever", HaystackRetriever("folder"))``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from pincite.adapters.retrieved import retrieve
 from pincite.api import Index
-from pincite.core.extras import require
-from pincite.core.types import Filters
 from pincite.index.filters import NOTHING
+from pincite.model.errors import require
+from pincite.model.types import Filters
 
 require("haystack", extra="haystack")
 
@@ -16,7 +16,7 @@ from haystack import Document, component, default_to_dict  # noqa: E402
 
 
 @component
-class PinciteRetriever:
+class HaystackRetriever:
     """Finds passages in an index; each document's meta says where it stands.
 
     It takes a folder, not an open index, so that a pipeline can be written to a file.

@@ -1,4 +1,4 @@
-"""A retriever for LangChain: ``PinciteRetriever(index="pincite-index") | prompt | model``."""
+"""A retriever for LangChain: ``LangChainRetriever(index="pincite-index") | prompt | model``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pincite.adapters.retrieved import opened, retrieve
 from pincite.api import Index
-from pincite.core.extras import require
-from pincite.core.types import Filters
 from pincite.index.filters import NOTHING
+from pincite.model.errors import require
+from pincite.model.types import Filters
 
 require("langchain_core", extra="langchain")
 
@@ -18,7 +18,7 @@ from langchain_core.retrievers import BaseRetriever  # noqa: E402
 from pydantic import field_validator  # noqa: E402
 
 
-class PinciteRetriever(BaseRetriever):
+class LangChainRetriever(BaseRetriever):
     """Finds passages in an index; each document's metadata says where it stands."""
 
     index: Index

@@ -1,4 +1,4 @@
-"""A retriever for LlamaIndex: ``RetrieverQueryEngine.from_args(PinciteRetriever("folder"))``."""
+"""A retriever for LlamaIndex: ``RetrieverQueryEngine.from_args(LlamaIndexRetriever("folder"))``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pincite.adapters.retrieved import opened, retrieve
 from pincite.api import Index
-from pincite.core.extras import require
-from pincite.core.types import Filters
 from pincite.index.filters import NOTHING
+from pincite.model.errors import require
+from pincite.model.types import Filters
 
 require("llama_index.core", extra="llama-index")
 
@@ -17,7 +17,7 @@ from llama_index.core.base.base_retriever import BaseRetriever  # noqa: E402
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode  # noqa: E402
 
 
-class PinciteRetriever(BaseRetriever):
+class LlamaIndexRetriever(BaseRetriever):
     """Finds passages in an index; each node's metadata says where it stands."""
 
     def __init__(

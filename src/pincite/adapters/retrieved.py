@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pincite.api import Index
-from pincite.core.types import Filters
+from pincite.model.types import Filters
 
 
 class Retrieved(NamedTuple):

@@ -1,8 +1,4 @@
-"""Does a source say what a sentence says? Ids, quotations, numbers, units and places are checked.
-
-Nothing here judges meaning: a sentence passes if every fact in it that can be looked up stands in
-what it cites, near words that both share. What fails is told in plain words.
-"""
+"""Whether a sentence holds in what it cites: words, numbers, units."""
 
 from __future__ import annotations
 
@@ -13,21 +9,21 @@ from functools import lru_cache
 
 from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source, Verdict
-from pincite.core.tables import parse_table, unit_of
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import locator_key, mention_spans
+from pincite.model.tables import parse_table, unit_of
 from pincite.model.units import Quantity, kind_of, names, quantities
 
 # A sentence that shares fewer of its content words with what it cites is about something else.
-LEAST_SHARED = 0.5
+MIN_SHARED = 0.5
 # A fact has to stand in a unit that shares at least this much of what the best unit shares.
 NEAR_SHARE = 0.5
 # A unit of which the sentence has this share of words is taken over, however short it is.
 TAKEN_OVER = 0.8
 # Fewer content words than that claim nothing.
-LEAST_WORDS = 3
-LEAST_QUOTED_CHARS = 12
-MOST_SENTENCE_CHARS = 4000
+MIN_WORDS = 3
+MIN_QUOTED_CHARS = 12
+MAX_SENTENCE_CHARS = 4000
 _QUOTED = re.compile(r"“([^”]+)”|\"([^\"]+)\"|«([^»]+)»|„([^“]+)“")
 _LABELS = re.compile(r"\([0-9A-Za-z]{1,5}\)")
 _FOLDED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
@@ -53,7 +49,7 @@ class Verifier:
 
     def check(self, text: str, cited: Sequence[int]) -> tuple[Sentence, list[Citation]]:
         """Return the sentence with the citations that hold, and those that were rejected."""
-        text = text[:MOST_SENTENCE_CHARS]
+        text = text[:MAX_SENTENCE_CHARS]
         cited = list(dict.fromkeys(cited))
         rejected = [self._unknown(number) for number in cited if number not in self.sources]
         known = [self.sources[number] for number in cited if number in self.sources]
@@ -118,10 +114,10 @@ class Verifier:
 
     def _few_words(self, text: str, cited: Sequence[Source]) -> Iterator[str]:
         words = self._content(text)
-        if len(words) < LEAST_WORDS:
+        if len(words) < MIN_WORDS:
             return
         said = frozenset[str]().union(*(self._words_of(source) for source in cited))
-        if len(words & said) < LEAST_SHARED * len(words):
+        if len(words & said) < MIN_SHARED * len(words):
             yield f"few of its words stand in {_numbers(cited)}"
 
     def _near(self, text: str, cited: Sequence[Source]) -> list[_Part]:
@@ -199,7 +195,7 @@ def _is_near(part: _Part, words: frozenset[str], least: float) -> bool:
 
 def _quotes(text: str) -> list[str]:
     found = (next(filter(None, groups)) for groups in _QUOTED.findall(text))
-    return [quote for quote in found if len(quote) >= LEAST_QUOTED_CHARS]
+    return [quote for quote in found if len(quote) >= MIN_QUOTED_CHARS]
 
 
 def _folded(text: str) -> str:

@@ -13,7 +13,7 @@ from pincite import __version__
 from pincite.cli.terminal import print_json, say
 
 HOME = Path(__file__).parents[1]
-MODELS = {"encoder minilm": "embed/minilm", "cross-encoder minilm": "search/minilm"}
+MODELS = {"encoder minilm": "encode/minilm", "cross-encoder minilm": "search/minilm"}
 # What each extra of the package brings, by the modules that it is imported as. The metadata of
 # the package says it too, and takes ten times as long to read.
 EXTRAS = {

@@ -18,16 +18,15 @@ from pincite.cli.options import (
     report_errors,
 )
 from pincite.cli.terminal import print_json, safe, say, tell
-from pincite.core.answer_settings import AnswerSettings
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
+from pincite.model.settings import AnswerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pincite.agent.agent import AgentAnswer
-    from pincite.answer.values import Answer
-    from pincite.ask.events import Event
-    from pincite.core.types import Filters
+    from pincite.answer.agent.agent import AgentAnswer
+    from pincite.answer.values import Answer, Event
+    from pincite.model.types import Filters
 
 MAX_PLACES = 6  # of a step of the agent, shown
 
@@ -47,8 +46,8 @@ def ask(
     call: Call, question: str, k: int | None, llm: str, model: str, filters: Filters, stream: bool
 ) -> int:
     """Answer a question from the documents, with citations that were checked."""
+    from pincite.answer.asker import Asker
     from pincite.api import Index
-    from pincite.ask.asker import Asker
 
     as_json = call.as_json or stream
     with (
@@ -89,7 +88,7 @@ def _print_events(events: Iterable[Event]) -> int:
 
 def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
     """Return the answer that events end with, its words shown as they come."""
-    from pincite.ask.events import CompleteEvent, ErrorEvent, RejectedEvent, TokenEvent
+    from pincite.answer.values import CompleteEvent, ErrorEvent, RejectedEvent, TokenEvent
 
     for event in events:
         if isinstance(event, TokenEvent) and is_shown:
@@ -153,9 +152,9 @@ def agent(call: Call, question: str, steps: int, as_of: str | None) -> None:
 
     Without answer.url a planner takes the steps; with it, the language model there does.
     """
-    from pincite.agent.agent import Agent
+    from pincite.answer.agent.agent import Agent
     from pincite.api import Index
-    from pincite.core.types import Filters
+    from pincite.model.types import Filters
 
     with Index.open(call.index, call.settings) as opened:
         filters = Filters(as_of=as_of or "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pincite.cli.terminal import tell
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
 
 # Where each shell looks for scripts of the person who uses it, below the home folder.
 PLACES = {

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from pincite import __version__
 from pincite.cli.options import PARTIAL, Call, command, option
 from pincite.cli.terminal import counted, print_json, say
-from pincite.core.errors import PinciteError, StaleIndex, StoreError
-from pincite.core.locations import is_server, redact_url
-from pincite.core.settings import Settings
+from pincite.model.errors import PinciteError, StaleIndex, StoreError, is_server, redact_url
+from pincite.model.settings import Settings
 
 if TYPE_CHECKING:
-    from pincite.core.settings import Settings
-    from pincite.repair import Repair
+    from pincite.maintain.repair import Repair
+    from pincite.model.settings import Settings
     from pincite.store.manifest import Manifest
 
 
@@ -56,7 +55,7 @@ def _print(facts: dict[str, str], problems: list[str], hint: str, done: Repair |
 def _repair(call: Call) -> Repair:
     """Mend the index, and give chunks vectors that lost them or never had any."""
     from pincite.cli.encoding import embed
-    from pincite.repair import repair_index
+    from pincite.maintain.repair import repair_index
 
     done = repair_index(call.folder("doctor --repair"))
     encoded = embed(call.index, call.settings, as_json=call.as_json)
@@ -106,7 +105,7 @@ def _check(index: str, settings: Settings, facts: dict[str, str]) -> tuple[list[
 
 def _lacking(index: str, settings: Settings) -> str:
     """Return what search by meaning lacks though the settings want it, and what to do."""
-    from pincite.vectorise import without_vectors
+    from pincite.update import without_vectors
 
     try:
         count = without_vectors(index, settings)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from pincite.cli.terminal import Bar, counted, tell
 
 if TYPE_CHECKING:
-    from pincite.core.settings import Settings
+    from pincite.model.settings import Settings
 
 LONG_WORK = 2000  # chunks to encode: about half a minute
 
 
 def embed(index: str, settings: Settings, *, as_json: bool) -> dict[str, float] | None:
     """Give new chunks their vectors, and return how many; None if all have them."""
-    from pincite.vectorise import embed_index
+    from pincite.update import embed_index
 
     start = time.perf_counter()
     last = None

@@ -21,13 +21,13 @@ from pincite.cli.options import (
     write_text,
 )
 from pincite.cli.terminal import follow, print_json, print_table, say, tell
-from pincite.core.errors import ConfigError, SourceError
+from pincite.model.errors import ConfigError, SourceError
 
 if TYPE_CHECKING:
-    from pincite.evaluate.judgements.questions import QuestionSet
-    from pincite.evaluate.measures import Measure
-    from pincite.evaluate.runs import Run
     from pincite.index.opened import OpenIndex
+    from pincite.measure.grades import Measure
+    from pincite.measure.questions import QuestionSet
+    from pincite.measure.runs import Run
     from pincite.search.reader import IndexReader
 
     Asker = Callable[..., Iterable[tuple[Any, Any]]]
@@ -61,15 +61,10 @@ def evaluate(
     **asking: Any,
 ) -> int:
     """Measure pipelines on judged questions: figures with intervals, losses, times, a page."""
-    from pincite.evaluate.measures import parse_all
-    from pincite.evaluate.report.page import page
-    from pincite.evaluate.run_files import load_run
-    from pincite.evaluate.summary import (
-        against_baseline,
-        default_measures,
-        measures_of,
-        summarise,
-    )
+    from pincite.measure.grades import parse_all
+    from pincite.measure.report import page
+    from pincite.measure.runs import load_run
+    from pincite.measure.summary import against_baseline, default_measures, measures_of, summarise
 
     measures = parse_all(measure or default_measures(k))
     if run is not None:
@@ -107,8 +102,8 @@ def _ask(
     runs: Path | None,
 ) -> list[Run]:
     """Ask every set of questions, keep the runs, and return them."""
-    from pincite.core.locations import beside
     from pincite.index.opened import OpenIndex
+    from pincite.model.errors import beside
 
     pipelines = pipelines_from(pipeline, call)
     store = call.settings.store
@@ -128,9 +123,9 @@ def _indexes(
     opened: OpenIndex, pipelines: dict[str, Any], without: tuple[str, ...]
 ) -> dict[str, IndexReader]:
     """Return an index for each pipeline, and for the first one without each of the stages."""
-    from pincite.embed.models import spec_of
-    from pincite.evaluate.harness import WORDS_ALONE, check_pipelines
-    from pincite.evaluate.harness import without as leaving_out
+    from pincite.encode.models import spec_of
+    from pincite.measure.harness import WORDS_ALONE, check_pipelines
+    from pincite.measure.harness import without as leaving_out
     from pincite.search.reader import IndexReader
 
     check_pipelines(list(pipelines.values()))
@@ -149,8 +144,8 @@ def _question_sets(
     files: tuple[Path, ...], synthetic: bool, index: IndexReader
 ) -> list[QuestionSet]:
     """Return the sets to ask; made questions are a set of their own."""
-    from pincite.evaluate.judgements.files import load, synthetic_set
-    from pincite.evaluate.synthetic_sets import made_questions
+    from pincite.measure.questions import load, synthetic_set
+    from pincite.measure.synthetic import made_questions
 
     sets = [load(file) for file in files]
     for each, file in zip(sets, files, strict=True):
@@ -178,13 +173,13 @@ def _asker(
     from functools import partial
 
     from pincite.cluster import connected
-    from pincite.evaluate.harness import ask
+    from pincite.measure.harness import ask
 
     first = next(iter(pipelines.values()))
     cluster = stack.enter_context(connected(first.cluster))
     if cluster is None:
         return partial(ask, list(indexes.values()))
-    from pincite.evaluate.spreading import Recipe, ask_on
+    from pincite.measure.spreading import Recipe, ask_on
 
     recipes = [Recipe(settings.portable()) for settings in pipelines.values()]
     recipes += [Recipe(first.portable(), stage) for stage in dict.fromkeys(without)]
@@ -199,16 +194,16 @@ def _run(
     k: int,
     depth: int,
 ) -> Run:
-    from pincite.evaluate.evaluation import run_of
-    from pincite.evaluate.harness import Asking
+    from pincite.measure.harness import EvalOptions
+    from pincite.measure.summary import run_of
 
-    stream = asker(questions.questions, Asking(depth, k, measures))
+    stream = asker(questions.questions, EvalOptions(depth, k, measures))
     rows = list(follow(stream, f"asking {questions.name}", len(questions.questions)))
     return run_of(questions, indexes, rows, k, __version__)
 
 
 def _save(made: list[Run], folder: Path) -> None:
-    from pincite.evaluate.run_files import run_name, save_run
+    from pincite.measure.runs import run_name, save_run
 
     for run in made:
         file = folder / run_name(run)

@@ -11,17 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pincite.cli.encoding import embed
-from pincite.cli.options import (
-    PARTIAL,
-    PATH,
-    Call,
-    argument,
-    command,
-    option,
-)
+from pincite.cli.options import PARTIAL, PATH, Call, argument, command, option
 from pincite.cli.terminal import Bar, counted, print_json, say, tell
-from pincite.core.errors import StoreError
-from pincite.core.locations import redact_url
+from pincite.model.errors import StoreError, redact_url
 
 if TYPE_CHECKING:
     from pincite.update import Left, Outcome
@@ -68,7 +60,7 @@ class _Work:
 
     def look(self) -> None:
         """Find the files anew."""
-        from pincite.update import find_files
+        from pincite.read.load import find_files
 
         self.others.clear()
         self.files = find_files(self.paths, self.others)
@@ -173,8 +165,8 @@ def _left_out(others: list[Path], left: Left | None) -> Iterator[str]:
 
 def _tell_gaps(call: Call, documents: list[str]) -> None:
     """Print one line about what the new documents lack, if they lack anything."""
-    from pincite.audit import audit
     from pincite.cli.maintain import gaps_in_words
+    from pincite.maintain.audit import audit
     from pincite.store.location import open_snapshot
 
     if not documents:

@@ -11,10 +11,10 @@ import click
 
 from pincite.cli.options import PARTIAL, PATH, Call, argument, command, option
 from pincite.cli.terminal import follow, print_json, say, tell
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pincite.evaluate.judgements.checks import Oddity
+    from pincite.measure.coverage import Oddity
 
 FORMS = ("beir", "trec", "prefixes", "expected-chunks", "qas", "csv", "part97", "scifact")
 file_argument = argument("file", type=PATH, help="A file of judgements (.jsonl or .toml).")
@@ -38,10 +38,8 @@ def load(
     call: Call, form: str, path: Path, to: Path, texts: Path | None, corpus: Path | None
 ) -> None:
     """Read judgements of another format and write them as ours."""
-    from pincite.evaluate.judgements.files import save
-    from pincite.evaluate.judgements.imports import read, read_texts
-    from pincite.evaluate.judgements.pages import on_pages, write_corpus
-    from pincite.evaluate.judgements.published import write_abstracts
+    from pincite.measure.imports import read, read_texts, write_abstracts
+    from pincite.measure.questions import on_pages, save, write_corpus
 
     found = read(form, path, read_texts(texts) if texts else {})
     if corpus is not None:
@@ -64,9 +62,9 @@ def load(
 @option("--count", "-n", type=click.IntRange(1, 10_000), default=50, help="Places to ask about.")
 def write(call: Call, to: Path, count: int) -> None:
     """Let the language model of answer.url write questions about places, marked as made."""
-    from pincite.ask.language_model import LanguageModel
-    from pincite.evaluate.judgements.files import save, synthetic_set
-    from pincite.evaluate.written_questions import chosen_places, written_questions
+    from pincite.answer.language_model import LanguageModel
+    from pincite.measure.questions import save, synthetic_set
+    from pincite.measure.synthetic import chosen_places, written_questions
     from pincite.store.location import open_snapshot
 
     settings = call.settings.answer
@@ -95,9 +93,8 @@ def write(call: Call, to: Path, count: int) -> None:
 @file_argument
 def check(call: Call, file: Path) -> int:
     """Say what is odd about judgements, also in an index if there is one; 3 if something is."""
-    from pincite.evaluate.judgements.checks import in_index, oddities
-    from pincite.evaluate.judgements.coverage import Corpus
-    from pincite.evaluate.judgements.files import load as read
+    from pincite.measure.coverage import Corpus, in_index, oddities
+    from pincite.measure.questions import load as read
     from pincite.store.location import exists, open_snapshot
 
     found = read(file)
@@ -143,8 +140,8 @@ def _print_check(head: dict[str, Any], odd: list[Oddity]) -> None:
 @option("--question", multiple=True, help="Id of a question that changed.")
 def record(call: Call, file: Path, reason: str, by: str, question: tuple[str, ...]) -> None:
     """Record the judgements as a new version, with the reason."""
-    from pincite.evaluate.judgements.files import load as read
-    from pincite.evaluate.judgements.files import save
+    from pincite.measure.questions import load as read
+    from pincite.measure.questions import save
 
     found = read(file)
     if found.is_recorded:
@@ -172,11 +169,10 @@ def record(call: Call, file: Path, reason: str, by: str, question: tuple[str, ..
 @option("--pipeline", default="", help="Of the run; its first if none.")
 def export(call: Call, file: Path, to: Path | None, run: Path | None, pipeline: str) -> None:
     """Write TREC's lines: grades of the index's chunks, or the rankings of a stored run."""
-    from pincite.evaluate.judgements.checks import qrels
-    from pincite.evaluate.judgements.coverage import Corpus
-    from pincite.evaluate.judgements.files import load as read
-    from pincite.evaluate.run_files import load_run
-    from pincite.evaluate.trec import write_qrels, write_run
+    from pincite.measure.coverage import Corpus, qrels
+    from pincite.measure.imports import write_qrels, write_run
+    from pincite.measure.questions import load as read
+    from pincite.measure.runs import load_run
     from pincite.store.location import open_snapshot
 
     if run is not None:
@@ -200,8 +196,8 @@ def export(call: Call, file: Path, to: Path | None, run: Path | None, pipeline: 
 @argument("files", nargs=-1, required=True, type=PATH, help="A file of each person who judged.")
 def agree(call: Call, files: tuple[Path, ...]) -> None:
     """Say how far people agree who judged the same places: Krippendorff's alpha."""
-    from pincite.evaluate.judgements.checks import agreement
-    from pincite.evaluate.judgements.files import load as read
+    from pincite.measure.coverage import agreement
+    from pincite.measure.questions import load as read
 
     if len(files) < 2:
         raise ConfigError("one file agrees with itself", hint="give a file of each person")

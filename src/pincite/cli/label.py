@@ -21,11 +21,11 @@ from pincite.cli.options import (
     pipelines_from,
 )
 from pincite.cli.terminal import print_json, say
-from pincite.core.errors import MALFORMED, ConfigError
+from pincite.model.errors import MALFORMED, ConfigError
 
 if TYPE_CHECKING:
-    from pincite.evaluate.judgements.questions import QuestionSet
-    from pincite.evaluate.labelling import Candidate
+    from pincite.measure.labelling import LabelCandidate
+    from pincite.measure.questions import QuestionSet
 
 SHOWN_CHARS = 1500
 MAX_LINE = 10_000
@@ -72,11 +72,11 @@ def _loop(
 ) -> dict[str, Any]:
     """Ask for a grade of everything that the pipelines find, and return what came of it."""
     from pincite.api import Index
-    from pincite.evaluate.harness import check_pipelines
-    from pincite.evaluate.judgements.coverage import Corpus
-    from pincite.evaluate.judgements.files import save
-    from pincite.evaluate.labelling import judged, pool
     from pincite.index.opened import OpenIndex
+    from pincite.measure.coverage import Corpus
+    from pincite.measure.harness import check_pipelines
+    from pincite.measure.labelling import judged, pool
+    from pincite.measure.questions import save
 
     check_pipelines(pipelines)
     counts: dict[str, Any] = {"judged": 0, "skipped": 0, "questions": []}
@@ -106,9 +106,8 @@ def _now() -> str:
 
 
 def _read(file: Path, add: tuple[str, ...]) -> QuestionSet:
-    from pincite.evaluate.judgements.files import load
-    from pincite.evaluate.judgements.questions import QuestionSet
-    from pincite.evaluate.labelling import added
+    from pincite.measure.labelling import added
+    from pincite.measure.questions import QuestionSet, load
 
     found = load(file) if file.exists() else QuestionSet(file.stem, [])
     found = added(found, list(add))
@@ -118,12 +117,12 @@ def _read(file: Path, add: tuple[str, ...]) -> QuestionSet:
 
 
 def _record(file: Path, reason: str, by: str, questions: list[str]) -> None:
-    from pincite.evaluate.judgements.files import load, save
+    from pincite.measure.questions import load, save
 
     save(load(file).recorded(reason, by, questions), file)
 
 
-def _asked(candidate: Candidate) -> dict[str, Any] | None:
+def _asked(candidate: LabelCandidate) -> dict[str, Any] | None:
     """Show a candidate and return what a person says; None to stop."""
     chunk, question = candidate.chunk, candidate.question
     say(f"── {candidate.left} more ──", style="dim")
@@ -145,7 +144,7 @@ def _asked(candidate: Candidate) -> dict[str, Any] | None:
             return {"grade": grade, "need": _need(candidate)}
 
 
-def _need(candidate: Candidate) -> int:
+def _need(candidate: LabelCandidate) -> int:
     """Return which need of the question is meant; a question with one does not ask."""
     needs = candidate.question.needs
     if len(needs) < 2:
@@ -166,7 +165,7 @@ def _key() -> str:
     return sys.stdin.readline(MAX_LINE).strip()[:1].lower()
 
 
-def _asked_json(candidate: Candidate) -> dict[str, Any] | None:
+def _asked_json(candidate: LabelCandidate) -> dict[str, Any] | None:
     chunk = candidate.chunk
     print_json(
         {

@@ -9,7 +9,7 @@ import click
 
 from pincite.cli.options import PATH, Call, argument, command, option
 from pincite.cli.terminal import print_json, say
-from pincite.core.errors import MALFORMED, ModelError, SourceError
+from pincite.model.errors import MALFORMED, ModelError, SourceError
 
 KINDS = ("lambdamart", "forest", "logistic")
 
@@ -23,10 +23,9 @@ KINDS = ("lambdamart", "forest", "logistic")
 def learn(call: Call, questions: Path, model: Path, kind: str, k: int, anyway: bool) -> None:
     """Learn a ranker from judged questions about an index; see docs/learned.md."""
     from pincite.api import Index
-    from pincite.evaluate.learning import examples_of, first_right, read_judged
-    from pincite.learn.features import NAMES
-    from pincite.learn.model import save_model
-    from pincite.learn.train import fit_calibrated
+    from pincite.measure.learning import examples_of, first_right, fit_calibrated, read_judged
+    from pincite.search.feature_table import NAMES
+    from pincite.search.ranker import save_model
 
     settings = call.settings
     with Index.open(call.index, settings) as opened:
@@ -73,8 +72,8 @@ def clean(
     max_chars: int,
 ) -> None:
     """Leave questions out that cannot be used, and say how many each rule took."""
-    from pincite.learn.cleaning import Cleaning, check_scripts
-    from pincite.learn.cleaning import clean as cleaned_of
+    from pincite.measure.learning import Cleaning, check_scripts
+    from pincite.measure.learning import clean as cleaned_of
 
     rules = Cleaning(min_chars, max_chars, keep_scripts=check_scripts(keep))
     try:

@@ -10,12 +10,11 @@ import click
 
 from pincite.cli.options import PATH, Call, argument, command, filter_options, option
 from pincite.cli.terminal import Bar, counted, follow, print_json, say
-from pincite.core.errors import ConfigError, StoreError
-from pincite.core.locations import redact_url
+from pincite.model.errors import ConfigError, StoreError, redact_url
 
 if TYPE_CHECKING:
-    from pincite.audit import Audit
-    from pincite.core.types import Filters
+    from pincite.maintain.audit import Audit
+    from pincite.model.types import Filters
 
 # What is said of one, and of several.
 TITLES = {
@@ -47,9 +46,8 @@ def gaps_in_words(kind: str, count: int) -> str:
 @filter_options("documents", "as_of")
 def audit(call: Call, filters: Filters) -> None:
     """Report gaps: dangling references, holes in numbering, unread pages and tables."""
-    from pincite.audit import audit as find_gaps
-    from pincite.index.filter_report import explain
-    from pincite.index.filters import RowFilter
+    from pincite.index.filters import RowFilter, explain
+    from pincite.maintain.audit import audit as find_gaps
     from pincite.store.location import open_snapshot
 
     with open_snapshot(call.index, call.settings.store) as snapshot:
@@ -95,9 +93,9 @@ def _print_audit(report: Audit) -> None:
 )
 def export(call: Call, folder: Path, with_similar: bool) -> None:
     """Write documents, enriched chunks, the graph and made questions as JSON lines."""
-    from pincite.evaluate.synthetic import records
-    from pincite.exchange import export_index
     from pincite.index.opened import OpenIndex
+    from pincite.maintain.exchange import export_index
+    from pincite.measure.synthetic import records
     from pincite.search.related import Similar, model_of
 
     opened = OpenIndex.open(call.index, call.settings.store)
@@ -119,7 +117,7 @@ def export(call: Call, folder: Path, with_similar: bool) -> None:
 def load(call: Call, folder: Path) -> None:
     """Build the index again from the files that 'pincite export' wrote, and compute its vectors."""
     from pincite.cli.encoding import embed
-    from pincite.exchange import import_index
+    from pincite.maintain.exchange import import_index
     from pincite.store.location import exists
 
     index, settings = call.index, call.settings
@@ -143,7 +141,7 @@ def load(call: Call, folder: Path) -> None:
 @argument("target", help="Folder or URL.")
 def copy(call: Call, source: str, target: str) -> None:
     """Copy an index to another folder or server, compared piece by piece; again to go on."""
-    from pincite.copying import copy_index
+    from pincite.maintain.copy import copy_index
 
     documents = new = chunks = 0
     with Bar("copying", None) as bar:
@@ -170,7 +168,7 @@ def copy(call: Call, source: str, target: str) -> None:
 @option("--keep", type=click.IntRange(min=1), default=2, help="So many runs of the ruleset stay.")
 def publish(call: Call, url: str, ruleset: str, run: str, keep: int) -> None:
     """Write chunks, vectors and graph to MongoDB for other programs, as one run."""
-    from pincite.publish.mongodb import publish as write_run
+    from pincite.maintain.publish import publish as write_run
 
     store = call.settings.store
     done = write_run(call.index, url, ruleset, run_id=run, kept=keep, settings=store)

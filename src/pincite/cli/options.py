@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from pincite.cli.terminal import print_json, tell
-from pincite.core.errors import ConfigError, PinciteError, StoreError
+from pincite.model.errors import ConfigError, PinciteError, StoreError
 
 if TYPE_CHECKING:
-    from pincite.core.settings import Settings
-    from pincite.core.types import Filters
+    from pincite.model.settings import Settings
+    from pincite.model.types import Filters
 
 DEFAULT_INDEX = "pincite-index"
 VARIABLE = "PINCITE_INDEX"
@@ -52,13 +52,13 @@ class Call:
     @property
     def reading(self) -> Settings:
         """Settings that say how to reach the index, for commands that need no others."""
-        from pincite.core.settings import Settings
+        from pincite.model.settings import Settings
 
         return Settings(store=self.settings.store)
 
     def folder(self, command: str) -> Path:
         """Return the folder of the index; ConfigError if a command cannot use one in a server."""
-        from pincite.core.locations import is_server, redact_url
+        from pincite.model.errors import is_server, redact_url
 
         if is_server(self.index):
             raise ConfigError(
@@ -177,7 +177,7 @@ def filters_from(
     *, pages: str = "", access: tuple[str, ...] = (), **values: str | tuple[str, ...]
 ) -> Filters:
     """Return the filters of this call."""
-    from pincite.core.types import Filters
+    from pincite.model.types import Filters
 
     # Options that were not given are an empty tuple; for access, no tag is a meaning of its own.
     seen = tuple(tag for tag in access if tag) if access else None
@@ -204,7 +204,7 @@ def set_filters(filters: Filters) -> dict[str, Any]:
 
 def parse_day(text: str | None) -> date | None:
     """Return the day that --as-of names; ConfigError if it names none."""
-    from pincite.core.editions import parse_date
+    from pincite.model.editions import parse_date
 
     day = parse_date(text) if text is not None else None
     if text is not None and day is None:
@@ -214,7 +214,7 @@ def parse_day(text: str | None) -> date | None:
 
 def settings_from(config: Path | None, overrides: tuple[str, ...] | list[str]) -> Settings:
     """Return the settings of this call: file, environment, then --set."""
-    from pincite.core.settings import load_settings
+    from pincite.model.settings import load_settings
 
     default = Path("pincite.toml")
     file = config if config is not None else (default if default.is_file() else None)
@@ -254,7 +254,7 @@ def _pipeline(name: str, call: Call) -> Settings:
 
 def write_text(file: Path, text: str) -> None:
     """Write a file; SourceError if that cannot be."""
-    from pincite.core.errors import SourceError, reason_of
+    from pincite.model.errors import SourceError, reason_of
 
     try:
         file.write_text(text, encoding="utf-8")
@@ -295,7 +295,7 @@ def report_errors(call: Call, *, is_index: bool = True) -> Iterator[None]:
 
 
 def _damage(index: str) -> list[str]:
-    from pincite.core.locations import is_server
+    from pincite.model.errors import is_server
     from pincite.store.manifest import damage
 
     return [] if is_server(index) else damage(Path(index))

@@ -18,12 +18,12 @@ from pincite.cli.options import (
     parse_day,
 )
 from pincite.cli.terminal import Part, has_colour, print_json, safe, say, tell
-from pincite.core.errors import StoreError
+from pincite.model.errors import StoreError
 
 if TYPE_CHECKING:
     from pincite.api import Index
-    from pincite.core.types import Chunk
-    from pincite.editions import Change
+    from pincite.maintain.editions import EditionChange
+    from pincite.model.types import Chunk
 
 MAX_CHILDREN = 12  # of a place, named
 STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
@@ -41,7 +41,7 @@ locator_argument = argument("locator", help="A place: '97.113(a)(4)', 'Table 250
 def show(call: Call, locator: str, document: str | None, as_of: str | None) -> None:
     """Print the text of a place exactly; its heading path goes to standard error."""
     from pincite.api import Index
-    from pincite.core.editions import when
+    from pincite.model.editions import when
 
     with Index.open(call.index, call.reading) as opened:
         day = parse_day(as_of)
@@ -217,7 +217,7 @@ def _places(opened: Index, document: str) -> list[dict[str, Any]]:
 @argument("new", help="The later one.")
 def diff(call: Call, old: str, new: str) -> None:
     """Compare two editions of a document: places added, removed, changed and moved."""
-    from pincite.editions import diff as compare
+    from pincite.maintain.editions import diff as compare
     from pincite.store.location import open_snapshot
 
     with open_snapshot(call.index, call.settings.store) as snapshot:
@@ -234,7 +234,7 @@ def diff(call: Call, old: str, new: str) -> None:
         say("no difference", style="green")
 
 
-def _print_change(change: Change) -> None:
+def _print_change(change: EditionChange) -> None:
     name = f"{change.kind:<8} {change.locator}  {change.title}".rstrip()
     say(name, style=f"bold {STYLES[change.kind]}")
     if change.old and change.new and change.old != change.new:

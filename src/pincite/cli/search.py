@@ -12,14 +12,14 @@ import click
 
 from pincite.cli.options import PATH, Call, argument, command, filter_options, option, set_filters
 from pincite.cli.terminal import Part, print_json, print_table, say, tell
-from pincite.core.errors import ConfigError
-from pincite.core.search_settings import SearchSettings
+from pincite.model.errors import ConfigError
+from pincite.model.settings import SearchSettings
 
 if TYPE_CHECKING:
-    from pincite.answer.passage import Passage
     from pincite.api import Index
-    from pincite.core.types import Chunk, Filters
+    from pincite.model.types import Chunk, Filters
     from pincite.search.explain import WhyNot
+    from pincite.search.passages import Passage
     from pincite.search.reader import Result
     from pincite.search.related import Companion
 
@@ -85,7 +85,7 @@ def search(
         empty = opened.explain_filters(used)
         beside = opened.companions(result, COMPANIONS)
         if save is not None:
-            from pincite.replay import save as write
+            from pincite.maintain.replay import save as write
 
             write(save, opened, result, call.settings.search.k if k is None else k)
     if call.as_json:
@@ -114,7 +114,7 @@ def _warm(opened: Index) -> None:
 def _search_values(
     result: Result, missing: list[tuple[str, str]], empty: str | None, beside: Beside
 ) -> dict[str, Any]:
-    from pincite.answer.plain import companion_values, passage_values
+    from pincite.search.passages import companion_values, passage_values
 
     return {
         "query": result.query.text,
@@ -184,7 +184,7 @@ def _print_scores(result: Result) -> None:
     parts = list(dict.fromkeys(name for hit in hits for name in hit.features))
     raw = list(dict.fromkeys(name for hit in hits for name in hit.raw))
     if "learned" in parts:  # a model reads more than fits on a line: --json has all of it
-        from pincite.learn.features import NAMES
+        from pincite.search.feature_table import NAMES
 
         raw = [name for name in raw if name not in NAMES]
     rows = [["rank", *parts, "score", *(f"raw {name}" for name in raw), "place"]]
@@ -253,7 +253,7 @@ def _stage(name: str) -> str:
 @argument("file", type=PATH, help="What 'pincite search --save' wrote.")
 def replay(call: Call, file: Path) -> int:
     """Run a saved search again; say what differs, with exit code 1 if anything does."""
-    from pincite.replay import replay as run_again
+    from pincite.maintain.replay import replay as run_again
 
     found = run_again(file, call.index)
     then, now = found.generations

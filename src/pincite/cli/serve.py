@@ -15,13 +15,11 @@ import click
 
 from pincite.cli.options import PATH, Call, argument, command, location_from, option
 from pincite.cli.terminal import print_json, say, tell
-from pincite.core.errors import ConfigError
-from pincite.core.extras import require
-from pincite.core.locations import is_server
+from pincite.model.errors import ConfigError, is_server, require
 
 if TYPE_CHECKING:
     from pincite.search.reader import IndexReader
-    from pincite.serve.collections import Collection
+    from pincite.serve.collections import ServedCollection
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TOKEN = "PINCITE_MCP_TOKEN"
@@ -51,8 +49,8 @@ def serve(
     """Serve one index or several over HTTP until it is interrupted."""
     for module in ("fastapi", "uvicorn", "python_multipart", "prometheus_client"):
         require(module, extra="serve")
-    from pincite.serve.keys import DEFAULT_FILE
-    from pincite.serve.run import Address, places_from, run
+    from pincite.serve.access import DEFAULT_FILE
+    from pincite.serve.run import ListenAddress, places_from, run
     from pincite.serve.service import Options
 
     usual = "" if places else location_from(call.config, call.sets)
@@ -66,7 +64,7 @@ def serve(
         _warn_of_none(served)
         tell(f"http://{host}:{port}  ({', '.join(served)}; {who})")
 
-    options, address = Options(file, audit_log, workers), Address(host, port)
+    options, address = Options(file, audit_log, workers), ListenAddress(host, port)
     run(served, call.settings, options, address, is_open=is_open, announce=announce)
 
 
@@ -124,8 +122,8 @@ def add_key(
 
     A key sees documents without access tags, and those with a tag that it is given.
     """
-    from pincite.serve.keys import add_key as keep
-    from pincite.serve.keys import new_key
+    from pincite.serve.access import add_key as keep
+    from pincite.serve.access import new_key
 
     if everything and access:
         raise ConfigError("--all-documents and --access exclude each other")
@@ -149,7 +147,7 @@ def add_key(
 @key_file_option
 def list_keys(call: Call, file: Path) -> None:
     """List the keys, without their secrets."""
-    from pincite.serve.keys import read_keys
+    from pincite.serve.access import read_keys
 
     rows: list[dict[str, Any]] = [
         {
@@ -179,7 +177,7 @@ def list_keys(call: Call, file: Path) -> None:
 @key_file_option
 def revoke_key(call: Call, key: str, file: Path) -> None:
     """Take a key out; a running service forgets it within a second or so."""
-    from pincite.serve.keys import revoke_key as take_out
+    from pincite.serve.access import revoke_key as take_out
 
     gone = take_out(file, key)
     if call.as_json:
@@ -208,13 +206,13 @@ def mcp(call: Call, http: str, access: tuple[str, ...], links: str) -> None:
     # Standard output belongs to the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="pincite: %(message)s")
     from pincite.mcp.server import make_server
-    from pincite.serve.collections import Collection
+    from pincite.serve.collections import ServedCollection
     from pincite.store.location import open_snapshot
 
     # Without an index there is nothing to serve.
     open_snapshot(call.index, call.settings.store).close()
     tags = tuple(tag for tag in access if tag) if access else None
-    collection = Collection("documents", call.index, call.settings)
+    collection = ServedCollection("documents", call.index, call.settings)
     server = make_server(partial(_lent, collection, tags), links=links)
     if http:
         _serve_tools(server, host, port, token)
@@ -224,7 +222,7 @@ def mcp(call: Call, http: str, access: tuple[str, ...], links: str) -> None:
 
 
 def _lent(
-    collection: Collection, access: tuple[str, ...] | None, _request: object
+    collection: ServedCollection, access: tuple[str, ...] | None, _request: object
 ) -> AbstractContextManager[IndexReader]:
     """Lend the newest generation; a server is not asked before every call."""
     seconds = collection.settings.serve.reload_seconds

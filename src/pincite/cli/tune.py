@@ -11,7 +11,7 @@ import click
 from pincite import __version__
 from pincite.cli.options import PATH, Call, argument, command, option
 from pincite.cli.terminal import Bar, print_json, print_table, say, tell
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
 
 
 @command("tune", index=False)
@@ -57,14 +57,11 @@ def tune(
 ) -> None:
     """Choose settings by nested cross-validation; Ctrl-C is safe, the same command goes on."""
     from pincite.cluster import connected
-    from pincite.evaluate.harness import clock
-    from pincite.evaluate.judgements.files import load
-    from pincite.tune.files import write
-    from pincite.tune.holdout import apart
-    from pincite.tune.holdout_figures import looked_at
-    from pincite.tune.session import about, check, run, state_file
-    from pincite.tune.sources import Sources
-    from pincite.tune.state import State
+    from pincite.measure.harness import clock
+    from pincite.measure.questions import load
+    from pincite.measure.tune.report import looked_at, write
+    from pincite.measure.tune.session import Sources, about, apart, check, run, state_file
+    from pincite.measure.tune.space import State
 
     wish, asked = _wish(**wishes), load(questions)
     check(asked, wish)
@@ -92,15 +89,15 @@ def tune(
 def _wish(
     *, measure: str, folds: int, chunking: bool, skip: tuple[str, ...], budget_ms: int, passes: int
 ) -> Any:
-    from pincite.evaluate.measures import parse
-    from pincite.tune.session import Wish
+    from pincite.measure.grades import parse
+    from pincite.measure.tune.session import Wish
 
     return Wish(parse(measure), folds, skip, chunking, float(budget_ms), passes)
 
 
 def _make(folder: Path, *, restart: bool) -> None:
     """Make the folder, without the state of an earlier run if that is wanted."""
-    from pincite.tune.session import state_file
+    from pincite.measure.tune.session import state_file
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO, Generic, TypeVar
 from urllib.parse import quote
 
-from pincite.answer.values import Answer
-from pincite.ask.events import Event
-from pincite.client.errors import Refused, Unreadable, unreadable
+from pincite.answer.values import Answer, Event
+from pincite.client.errors import RequestRefused, Unreadable, unreadable
 from pincite.client.values import (
-    DocumentLine,
-    Found,
+    ClientDocument,
+    ClientJob,
+    ClientResult,
     FoundCell,
-    Job,
     Ranked,
     Shown,
     answer_of,
@@ -23,8 +22,8 @@ from pincite.client.values import (
     found,
     made,
 )
-from pincite.core.errors import MALFORMED, ConfigError
-from pincite.core.types import Filters
+from pincite.model.errors import MALFORMED, ConfigError
+from pincite.model.types import Filters
 
 T = TypeVar("T")
 NOTHING = Filters()
@@ -32,7 +31,7 @@ MAX_EVENT_BYTES = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class RequestCall(Generic[T]):
     """One request, and how to read what comes back."""
 
     method: str
@@ -65,62 +64,66 @@ def search(
     *,
     collection: str = "",
     companions: int = 5,
-) -> Call[Found]:
+) -> RequestCall[ClientResult]:
     """Return the best passages for a question, words or the name of a place."""
     body = {"query": query, "companions": companions, "filters": _plain(filters)}
-    return Call("POST", "/v1/search", found, _given(body, k=k, collection=collection))
+    return RequestCall("POST", "/v1/search", found, _given(body, k=k, collection=collection))
 
 
 def show(
     locator: str, document: str | None = None, *, as_of: str | None = None, collection: str = ""
-) -> Call[tuple[Shown, ...]]:
+) -> RequestCall[tuple[Shown, ...]]:
     """Return the places with this locator or heading."""
     body = _given({"locator": locator}, document=document, as_of=as_of, collection=collection)
-    return Call("POST", "/v1/show", _each(Shown, "places"), body)
+    return RequestCall("POST", "/v1/show", _each(Shown, "places"), body)
 
 
 def cell(
     table: str, row: str, column: str = "", document: str | None = None, *, collection: str = ""
-) -> Call[tuple[FoundCell, ...]]:
+) -> RequestCall[tuple[FoundCell, ...]]:
     """Return the cells that a row and a column mean in a table."""
     body = {"table": table, "row": row, "column": column}
     body = _given(body, document=document, collection=collection)
-    return Call("POST", "/v1/cell", _each(FoundCell, "cells"), body)
+    return RequestCall("POST", "/v1/cell", _each(FoundCell, "cells"), body)
 
 
-def documents(*, collection: str = "") -> Call[tuple[DocumentLine, ...]]:
+def documents(*, collection: str = "") -> RequestCall[tuple[ClientDocument, ...]]:
     """Return the documents that the key may see."""
-    read = _each(DocumentLine, "documents")
-    return Call("GET", "/v1/documents", read, params=_given({}, collection=collection))
+    read = _each(ClientDocument, "documents")
+    return RequestCall("GET", "/v1/documents", read, params=_given({}, collection=collection))
 
 
-def remove(document: str, *, collection: str = "") -> Call[str]:
+def remove(document: str, *, collection: str = "") -> RequestCall[str]:
     """Take a document out of the index; returns its id."""
     path = f"/v1/documents/{quote(document)}"
     params = _given({}, collection=collection)
-    return Call("DELETE", path, lambda told: str(told["removed"]), params=params, is_read=False)
+    return RequestCall(
+        "DELETE", path, lambda told: str(told["removed"]), params=params, is_read=False
+    )
 
 
-def upload(form: Mapping[str, str]) -> Call[Job]:
-    return Call("POST", "/v1/documents", job_of, form=form, is_read=False)
+def upload(form: Mapping[str, str]) -> RequestCall[ClientJob]:
+    return RequestCall("POST", "/v1/documents", job_of, form=form, is_read=False)
 
 
-def check_done(job: Job) -> None:
+def check_done(job: ClientJob) -> None:
     """Raise what kept a document from getting in."""
     if job.state != "done":
-        raise Refused(job.reason, status=422, kind=job.state, hint=job.hint)
+        raise RequestRefused(job.reason, status=422, kind=job.state, hint=job.hint)
 
 
-def job(job_id: str, collection: str) -> Call[Job]:
-    return Call("GET", f"/v1/jobs/{quote(job_id)}", job_of, params={"collection": collection})
+def job(job_id: str, collection: str) -> RequestCall[ClientJob]:
+    return RequestCall(
+        "GET", f"/v1/jobs/{quote(job_id)}", job_of, params={"collection": collection}
+    )
 
 
 def answer(
     question: str, k: int | None = None, filters: Filters = NOTHING, *, collection: str = ""
-) -> Call[Answer]:
+) -> RequestCall[Answer]:
     """Return the whole answer."""
     body = ask_body(question, k, filters, collection, is_stream=False)
-    return Call("POST", "/v1/ask", answer_of, body)
+    return RequestCall("POST", "/v1/ask", answer_of, body)
 
 
 def ask_body(
@@ -131,7 +134,9 @@ def ask_body(
     return _given(body, k=k, collection=collection)
 
 
-def rerank(query: str, texts: Sequence[str], top: int | None = None) -> Call[tuple[Ranked, ...]]:
+def rerank(
+    query: str, texts: Sequence[str], top: int | None = None
+) -> RequestCall[tuple[Ranked, ...]]:
     """Return texts by number, those first that most probably answer the query."""
     body = {"query": query, "documents": list(texts), "return_documents": False}
 
@@ -139,12 +144,12 @@ def rerank(query: str, texts: Sequence[str], top: int | None = None) -> Call[tup
         lines = told["results"]
         return tuple(Ranked(int(x["index"]), float(x["relevance_score"])) for x in lines)
 
-    return Call("POST", "/v2/rerank", read, _given(body, top_n=top))
+    return RequestCall("POST", "/v2/rerank", read, _given(body, top_n=top))
 
 
 def embeddings(
     texts: Sequence[str], *, is_query: bool = False
-) -> Call[tuple[tuple[float, ...], ...]]:
+) -> RequestCall[tuple[tuple[float, ...], ...]]:
     """Return the vectors of texts, by the encoder of the index."""
     body = {"input": list(texts), "input_type": "query" if is_query else "document"}
 
@@ -152,12 +157,12 @@ def embeddings(
         lines = sorted(told["data"], key=lambda each: int(each["index"]))
         return tuple(tuple(map(float, each["embedding"])) for each in lines)
 
-    return Call("POST", "/v1/embeddings", read, body)
+    return RequestCall("POST", "/v1/embeddings", read, body)
 
 
-def job_of(told: Any) -> Job:
+def job_of(told: Any) -> ClientJob:
     """Return a job as the service tells it."""
-    return made(Job, told)
+    return made(ClientJob, told)
 
 
 def _each(kind: Callable[..., T], name: str) -> Callable[[Any], tuple[T, ...]]:

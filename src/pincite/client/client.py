@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar
 import httpx
 
 import pincite.client.calls as calls
-from pincite.ask.events import CompleteEvent, ErrorEvent, Event
-from pincite.client.calls import NOTHING, Call, EventReader
+from pincite.answer.values import CompleteEvent, ErrorEvent, Event
+from pincite.client.calls import NOTHING, EventReader, RequestCall
 from pincite.client.errors import Unreachable, broken_off, refusal
-from pincite.client.values import Job
-from pincite.core.types import Filters
+from pincite.client.values import ClientJob
+from pincite.model.types import Filters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Attempts:
         return float(min(self.patience.most_seconds, longest * random.uniform(0.5, 1.0)))
 
 
-def _waiting(make: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
+def _waiting(make: Callable[P, RequestCall[T]]) -> Callable[Concatenate[Client, P], T]:
     """Return a call as a method of the client that waits."""
 
     @wraps(make)
@@ -92,7 +92,7 @@ def _waiting(make: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
 
 
 def _awaited(
-    make: Callable[P, Call[T]],
+    make: Callable[P, RequestCall[T]],
 ) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
     """Return a call as a method of the client that does not."""
 
@@ -145,7 +145,9 @@ class Client(_Connection[httpx.Client]):
     rerank = _waiting(calls.rerank)
     embeddings = _waiting(calls.embeddings)
 
-    def upload(self, file: Path | str, name: str = "", *, collection: str = "") -> Iterator[Job]:
+    def upload(
+        self, file: Path | str, name: str = "", *, collection: str = ""
+    ) -> Iterator[ClientJob]:
         """Bring a document in; yields how far it is, whenever that changes, up to the end.
 
         Raises Refused if the document is rejected.
@@ -199,7 +201,7 @@ class Client(_Connection[httpx.Client]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _send(self, call: Call[T], file: BinaryIO | None = None) -> T:
+    def _send(self, call: RequestCall[T], file: BinaryIO | None = None) -> T:
         """Return the answer of a call, tried again where that is safe."""
         attempts = Attempts(self._patience, is_read=call.is_read)
         while True:
@@ -231,7 +233,7 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
 
     async def upload(
         self, file: Path | str, name: str = "", *, collection: str = ""
-    ) -> AsyncIterator[Job]:
+    ) -> AsyncIterator[ClientJob]:
         """Bring a document in; yields how far it is, whenever that changes, up to the end.
 
         Raises Refused if the document is rejected.
@@ -286,7 +288,7 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _send(self, call: Call[T], file: BinaryIO | None = None) -> T:
+    async def _send(self, call: RequestCall[T], file: BinaryIO | None = None) -> T:
         """Return the answer of a call, tried again where that is safe."""
         attempts = Attempts(self._patience, is_read=call.is_read)
         while True:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pincite.core.errors import MALFORMED, PinciteError
+from pincite.model.errors import MALFORMED, PinciteError
 
 MAX_MESSAGE_CHARS = 500
 
 
-class Refused(PinciteError):
+class RequestRefused(PinciteError):
     """The service answered with an error; message and hint are its own."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Unreadable(PinciteError):
     """The answer is not one of a service of this kind."""
 
 
-def refusal(status: int, body: bytes) -> Refused:
+def refusal(status: int, body: bytes) -> RequestRefused:
     """Return the error that an answer tells; also for one that no service of ours wrote."""
     try:
         told = json.loads(body)["error"]
@@ -39,9 +39,9 @@ def refusal(status: int, body: bytes) -> Refused:
             for name in ("kind", "hint", "request_id")
             if isinstance(told.get(name), str)
         }
-        return Refused(str(told["message"])[:MAX_MESSAGE_CHARS], status=status, **facts)
+        return RequestRefused(str(told["message"])[:MAX_MESSAGE_CHARS], status=status, **facts)
     except MALFORMED:
-        return Refused(
+        return RequestRefused(
             f"the server answered with status {status}",
             status=status,
             hint="is this the address of a Pincite service?",

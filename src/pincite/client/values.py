@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
-from pincite.answer.values import Abstention, Answer, Citation, Place, Sentence, Source, Usage
-from pincite.ask import events
-from pincite.client.errors import Refused
-from pincite.core.types import Span
+from pincite.answer import values as events
+from pincite.answer.values import Abstention, Answer, Citation, CitedPlace, Sentence, Source, Usage
+from pincite.client.errors import RequestRefused
+from pincite.model.types import Span
 
 T = TypeVar("T")
 ENDED = ("done", "rejected", "failed")
@@ -27,7 +27,7 @@ class HitChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class ClientHit:
     """One passage with its exact place."""
 
     rank: int
@@ -68,13 +68,13 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClientResult:
     """What a search found, best first."""
 
     collection: str
     generation: int
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[ClientHit, ...]
     missing: tuple[Missing, ...]
     companions: tuple[Beside, ...]
     corrections: Mapping[str, str]
@@ -115,7 +115,7 @@ class FoundCell:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentLine:
+class ClientDocument:
     """A document and when it is in force."""
 
     id: str
@@ -125,7 +125,7 @@ class DocumentLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ClientJob:
     """A document on its way into the index."""
 
     id: str
@@ -163,12 +163,14 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def found(values: Mapping[str, Any]) -> Found:
+def found(values: Mapping[str, Any]) -> ClientResult:
     """Return the answer of a search."""
     return made(
-        Found,
+        ClientResult,
         values,
-        hits=tuple(made(Hit, each, chunk=made(HitChunk, each["chunk"])) for each in values["hits"]),
+        hits=tuple(
+            made(ClientHit, each, chunk=made(HitChunk, each["chunk"])) for each in values["hits"]
+        ),
         missing=tuple(made(Missing, each) for each in values["missing"]),
         companions=tuple(made(Beside, each) for each in values["companions"]),
     )
@@ -208,7 +210,7 @@ def _sentence(told: Mapping[str, Any]) -> Sentence:
 
 
 def _abstention(told: Mapping[str, Any]) -> Abstention:
-    return made(Abstention, told, nearest=tuple(made(Place, each) for each in told["nearest"]))
+    return made(Abstention, told, nearest=tuple(made(CitedPlace, each) for each in told["nearest"]))
 
 
 def _span(told: Mapping[str, Any]) -> Span:
@@ -224,7 +226,7 @@ def _place(document: str, start: int, end: int) -> Span:
 def _error(told: Mapping[str, Any]) -> events.ErrorEvent:
     message, hint = str(told["message"]), str(told["hint"])
     kind, status = str(told["kind"]), int(told["status"])
-    return events.ErrorEvent(Refused(message, status=status, kind=kind, hint=hint))
+    return events.ErrorEvent(RequestRefused(message, status=status, kind=kind, hint=hint))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], events.Event]] = {

@@ -19,9 +19,9 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
-from pincite.core.errors import MALFORMED, ConfigError, ModelError, PinciteError
+from pincite.model.errors import MALFORMED, ConfigError, ModelError, PinciteError
 
-if TYPE_CHECKING:  # only who has configured a service pays for importing it
+if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ EMBEDDING = Purpose(
 )
 
 
-class Service:
+class HttpService:
     """A service that speaks JSON, also Azure's; knows how to ask, not what answers mean.
 
     The key is read from the environment for each request and is never kept nor shown.
@@ -257,7 +257,7 @@ class Service:
 class Incoming:
     """An answer on its way: bytes, or events of a stream; no wait is longer than its deadline."""
 
-    def __init__(self, service: Service, response: httpx.Response, max_bytes: int) -> None:
+    def __init__(self, service: HttpService, response: httpx.Response, max_bytes: int) -> None:
         self.service = service
         self.response = response
         self.is_stream = "event-stream" in response.headers.get("Content-Type", "")

@@ -15,23 +15,30 @@ from itertools import chain
 
 import numpy as np
 
-from pincite.core.languages import LANGUAGES
-from pincite.core.settings import Settings
-from pincite.core.types import Loaded
-from pincite.index.languages import (
+from pincite.index.filters import PlaceColumns, SegmentPlaces, merged_places
+from pincite.index.postings import (
+    WORDS,
+    Array,
+    build_postings,
+    live_terms,
+    packed,
+    plain_words,
+    unpacked,
+)
+from pincite.index.tokens import (
     AUTO,
     ROW_LANGUAGES,
     Analyzers,
+    StreamBuilder,
     function_places,
     language_codes,
     language_of,
 )
-from pincite.index.places import PlaceColumns, Places, merged_places
-from pincite.index.postings import Array, build_postings, live_terms
-from pincite.index.tokens import StreamBuilder
 from pincite.index.vectors import merged as merged_vectors
-from pincite.index.vocabulary import WORDS, packed, plain_words, unpacked
+from pincite.model.languages import LANGUAGES
 from pincite.model.locators import keys_of
+from pincite.model.settings import Settings
+from pincite.model.types import ParsedDocument
 from pincite.store.location import Location, open_writer
 from pincite.store.manifest import Manifest, SegmentEntry
 from pincite.store.segment import Entry, Segment, Vectors
@@ -103,7 +110,7 @@ class IndexBuilder:
         """Return the documents of the last committed generation."""
         return self._writer.base.documents()
 
-    def put(self, loaded: Loaded) -> None:
+    def put(self, loaded: ParsedDocument) -> None:
         """Add or replace a document; it becomes visible with the next flush."""
         document = loaded.document
         if document.id in self._waiting:
@@ -204,7 +211,7 @@ class IndexBuilder:
         # Words of dropped documents stay until none of their neighbours is left: they are
         # harmless, for nobody is sent to a word without a live chunk.
         arrays[WORDS] = packed({word for part in parts for word in unpacked(part.arrays[WORDS])})
-        arrays |= merged_places(Places(part) for part in parts)
+        arrays |= merged_places(SegmentPlaces(part) for part in parts)
         return arrays
 
     def _merge_vectors(self, name: str, parts: Sequence[Segment]) -> None:

@@ -6,13 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pincite.core.traversal import CONTAINS, Follow
-from pincite.index.languages import QueryAnalyzer
+from pincite.index.tokens import QueryAnalyzer
 from pincite.model.locators import locator_key
+from pincite.model.traversal import CONTAINS, Follow
 from pincite.store.graph import Place
 from pincite.store.snapshot import Snapshot
 
-MOST_WORDS = 6  # of a name
+MAX_WORDS = 6  # of a name
 MAX_QUERY_WORDS = 60
 SQL_VALUES = 400
 # A hub with more neighbours than this says nothing about any of them.
@@ -59,7 +59,7 @@ class TraversalIndex:
         """
         words = text.split()[:MAX_QUERY_WORDS]
         names: dict[tuple[int, int], str] = {}
-        for size in range(min(MOST_WORDS, len(words)), 0, -1):
+        for size in range(min(MAX_WORDS, len(words)), 0, -1):
             for at in range(len(words) - size + 1):
                 if self._analyzer.content_words(" ".join(words[at : at + size])):
                     stretch = " ".join(words[at : at + size])

@@ -1,23 +1,21 @@
-"""An index opened for searching: the snapshot and what its arrays mean."""
+"""An index opened for reading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
-from pincite.core.errors import ConfigError
-from pincite.core.profiles import profile_text, profile_values
-from pincite.core.store_settings import StoreSettings
-from pincite.core.toml_table import Table
-from pincite.core.types import Filters
-from pincite.index.aliases import Aliases
-from pincite.index.bm25 import Bm25
-from pincite.index.corrections import Corrections
+from pincite.index.corrections import Aliases, Corrections
 from pincite.index.filters import RowFilter
-from pincite.index.languages import AUTO, QueryAnalyzer, languages_of
-from pincite.index.lexical import LexicalIndex
-from pincite.index.tokens import Analyzer
-from pincite.index.vocabulary import Vocabulary
+from pincite.index.lexical import Bm25, LexicalIndex
+from pincite.index.postings import Vocabulary
+from pincite.index.tokens import AUTO, Analyzer, QueryAnalyzer, languages_of
+from pincite.model.errors import ConfigError
+from pincite.model.locators import locator_key
+from pincite.model.profiles import TomlReader, profile_text, profile_values
+from pincite.model.settings import StoreSettings
+from pincite.model.tables import parse_table
+from pincite.model.types import Chunk, Filters
 from pincite.store.location import Location, open_snapshot
 from pincite.store.snapshot import Snapshot
 
@@ -70,7 +68,7 @@ class OpenIndex:
             return {}
         try:
             values, _ = profile_values(profile_text(name), origin=name)
-            table = Table(values, name).table("synonyms")
+            table = TomlReader(values, name).table("synonyms")
             return {word: table.texts(word) for word in table.values}
         except ConfigError:
             return {}  # a profile that was moved or changed must not keep anybody from searching
@@ -101,3 +99,25 @@ class OpenIndex:
     def has_vectors(self, model: str) -> bool:
         """Return whether any chunk has a vector of this model."""
         return any(each.entry.model == model for each in self.snapshot.vectors)
+
+
+SEPARATOR = " > "  # between a table, its row and its column
+
+
+def rows_of_cell(snapshot: Snapshot, locator: str) -> list[Chunk]:
+    """Return the rows that have the cell: "Table 4 > E-07 > What to do"."""
+    row, _, column = locator.rpartition(SEPARATOR)
+    while row:
+        found = [chunk for chunk in snapshot.found_by([locator_key(row)]) if chunk.kind == "row"]
+        if rows := [chunk for chunk in found if _has_column(snapshot, chunk, column)]:
+            return rows
+        # The name of a column may have the sign itself: "Load > 5 kW".
+        row, sign, last = row.rpartition(SEPARATOR)
+        column = f"{last}{sign}{column}"
+    return []
+
+
+def _has_column(snapshot: Snapshot, row: Chunk, column: str) -> bool:
+    tables = snapshot.get([row.parent] if row.parent else [])
+    parsed = [table for each in tables if (table := parse_table(each.text))]
+    return any(locator_key(column) in map(locator_key, table.columns) for table in parsed)

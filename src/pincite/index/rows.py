@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pincite.core.types import Filters
 from pincite.index.opened import OpenIndex
+from pincite.model.types import Filters
 from pincite.store.files import Array
 
 BLOCK_ROWS = 16

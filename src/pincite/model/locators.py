@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pincite.core.types import Chunk, Loaded
+from pincite.model.types import Chunk, ParsedDocument
 from pincite.model.units import unit_follows
 
 # --- The table ---------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def other_keys(key: str) -> Iterator[str]:
         yield from (f"{owner} {rest}" for owner in _SHARED.get(word, ()) if owner != word)
 
 
-def keys_of(loaded: Loaded) -> list[tuple[str, str]]:
+def keys_of(loaded: ParsedDocument) -> list[tuple[str, str]]:
     """Return the keys by which chunks are found: locators, headings, defined terms and aliases."""
     keys = []
     for chunk in loaded.chunks:

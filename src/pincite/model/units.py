@@ -16,7 +16,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import NamedTuple
 
-from pincite.core.errors import PinciteError
+from pincite.model.errors import PinciteError
 
 # Powers of metre, kilogram, second, ampere and kelvin.
 Dimension = tuple[int, int, int, int, int]
@@ -396,7 +396,7 @@ class CalculationError(PinciteError):
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class UnitOfMeasure:
     """A unit as somebody wrote it."""
 
     name: str
@@ -453,7 +453,7 @@ class Amount:
         dimension = _dimension([each * power for each in self.dimension])
         return Amount(self.value**power, dimension, self.is_exact)
 
-    def shown(self, unit: Unit) -> str:
+    def shown(self, unit: UnitOfMeasure) -> str:
         """Return the number and the unit; ≈ where digits were left out."""
         number = self.value / unit.size
         text, is_whole = decimal(number)
@@ -468,7 +468,7 @@ def _dimension(powers: list[int]) -> Dimension:
     return metre, kilogram, second, ampere, kelvin
 
 
-def find_unit(name: str) -> Unit | None:
+def find_unit(name: str) -> UnitOfMeasure | None:
     """Return the unit of this name; None if there is none.
 
     >>> find_unit("mm2").name, find_unit("parsec")
@@ -480,21 +480,23 @@ def find_unit(name: str) -> Unit | None:
     if known := exact.get(name):
         if known.dimension is None:
             return None
-        return Unit("%" if known.kind == "share" else name, known.dimension, Fraction(known.size))
+        return UnitOfMeasure(
+            "%" if known.kind == "share" else name, known.dimension, Fraction(known.size)
+        )
     raised = _RAISED.fullmatch(name)
     if raised is None:
         return None
     base, sign, digit = raised.groups()
     power = {"²": 2, "³": 3}.get(sign) or int(digit)
-    return Unit(
+    return UnitOfMeasure(
         f"{base}{'²' if power == 2 else '³'}", (power, 0, 0, 0, 0), exact[base].size ** power
     )
 
 
-def usual_unit(dimension: Dimension) -> Unit:
+def usual_unit(dimension: Dimension) -> UnitOfMeasure:
     """Return what a result of this dimension is shown in."""
     name = _CALLED[dimension][1] if dimension in _CALLED else _product(dimension)
-    return Unit(name, dimension, Fraction(1))
+    return UnitOfMeasure(name, dimension, Fraction(1))
 
 
 def _product(dimension: Dimension) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import MALFORMED, ModelError
+from pincite.model.errors import MALFORMED, ModelError
 from pincite.store.files import Array
 
 ROUNDS = 100

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pincite.core.types import Hit, Query, Ranking
+from pincite.model.types import Hit, Query, Ranking
 from pincite.store.files import Array
 
 # A place that is named need not be searched itself: then it has no row in the index.

@@ -21,10 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import MALFORMED, ConfigError, ModelError
-from pincite.embed.folder import GRAPHS, MOST_TOKENS, TOKENIZER
-from pincite.embed.hashes import check_hash, listed_hashes
-from pincite.embed.onnx_files import inputs_of, open_session, open_tokenizer
+from pincite.encode.models import (
+    GRAPHS,
+    MAX_TOKENS,
+    TOKENIZER,
+    check_hash,
+    inputs_of,
+    listed_hashes,
+    open_session,
+    open_tokenizer,
+)
+from pincite.model.errors import MALFORMED, ConfigError, ModelError
 from pincite.search.calibration import Calibration
 from pincite.store.files import Array
 
@@ -35,11 +42,11 @@ USUAL_TOKENS = 512
 # What a pair gets in which there is nothing to read: as good as impossible.
 NOTHING = -30.0
 # No token is longer on average.
-MOST_CHARS = 16
+MAX_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CrossEncoderFacts:
     """What a model's folder says of it."""
 
     revision: str
@@ -55,7 +62,7 @@ class CrossEncoder:
         name: str,
         graph: bytes | str,
         tokenizer: str,
-        facts: Facts,
+        facts: CrossEncoderFacts,
         threads: int,
     ) -> None:
         self.id = f"{name}@{facts.revision}"
@@ -100,7 +107,7 @@ class CrossEncoder:
 
     def _ids(self, text: str) -> list[int]:
         # Half characters are replaced, which no tokeniser takes; forms of a letter are one letter.
-        whole = text[: MOST_CHARS * self.facts.max_tokens].encode("utf-8", "replace").decode()
+        whole = text[: MAX_CHARS * self.facts.max_tokens].encode("utf-8", "replace").decode()
         normal = unicodedata.normalize("NFKC", whole)
         ids: list[int] = self._tokenizer.encode(normal, add_special_tokens=False).ids
         return ids
@@ -141,7 +148,7 @@ def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
     """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
     if name == SHIPPED:
         home = files("pincite.search").joinpath("minilm")
-        words: Traversable = files("pincite.embed").joinpath("minilm", "tokenizer.json")
+        words: Traversable = files("pincite.encode").joinpath("minilm", "tokenizer.json")
         graph = home.joinpath("model.onnx").read_bytes()
         return _opened(name, home, graph, words.read_bytes(), threads, graph)
     folder = Path(name).expanduser()
@@ -173,10 +180,10 @@ def _opened(
     check_hash(GRAPHS[0], data, hashes, broken)
     check_hash(TOKENIZER, tokenizer, hashes, broken)
     limit = values.get("max_tokens", USUAL_TOKENS)
-    if type(limit) is not int or not 0 < limit <= MOST_TOKENS:
+    if type(limit) is not int or not 0 < limit <= MAX_TOKENS:
         raise broken(f"max_tokens is {limit!r:.40}")
     calibration = Calibration.from_plain(values.get("calibration"))
-    facts = Facts(hashlib.sha256(data).hexdigest()[:12], limit, calibration)
+    facts = CrossEncoderFacts(hashlib.sha256(data).hexdigest()[:12], limit, calibration)
     return CrossEncoder(name, graph, tokenizer.decode("utf-8", "replace"), facts, threads)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pincite.core.editions import years
+from pincite.model.editions import years
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.metrics import log
 from pincite.search.query import ParsedQuery

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pincite.core.types import Chunk
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import NO_VECTOR
+from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
 from pincite.search.gather import HYBRID
 from pincite.search.meaning import Meaning
 from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
-from pincite.search.words import Words
+from pincite.search.words import WordScorer
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000
@@ -97,7 +97,7 @@ def stages(
 def proposers(searcher: Searcher) -> Sequence[str]:
     """Return the names of scorers that propose candidates side by side."""
     name = searcher.stages[0][0]
-    return (Words.name, Meaning.name) if name == HYBRID else ()
+    return (WordScorer.name, Meaning.name) if name == HYBRID else ()
 
 
 def _by_column(table: Candidates, name: str) -> tuple[list[float], list[str]]:
@@ -105,7 +105,7 @@ def _by_column(table: Candidates, name: str) -> tuple[list[float], list[str]]:
     values = table.raw.get(name)
     if values is None:
         return [], []
-    at = np.flatnonzero(values > (0.0 if name == Words.name else NO_VECTOR))
+    at = np.flatnonzero(values > (0.0 if name == WordScorer.name else NO_VECTOR))
     at = at[np.lexsort((table.ids[at], -values[at]))]
     return values[at].tolist(), table.names(at)
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from pincite.core.trace import stage
 from pincite.index.rows import Rows
 from pincite.index.vectors import NO_VECTOR
+from pincite.model.types import stage
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.fusion import fused
 from pincite.search.query import ParsedQuery

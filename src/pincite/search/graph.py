@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pincite.core.settings import GraphSettings
 from pincite.index.rows import Rows
+from pincite.model.settings import GraphSettings
 from pincite.search.candidates import Candidates
 from pincite.search.neighbours import Neighbour
 from pincite.search.query import ParsedQuery

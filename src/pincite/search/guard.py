@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import BoundedSemaphore, Event, Lock, Thread
 from typing import Literal
 
-from pincite.core.errors import ModelError
+from pincite.model.errors import ModelError
 
 # Who got less time than this cannot be blamed for not being done.
 FAIR_SECONDS = 0.1

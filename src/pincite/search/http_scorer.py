@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.core.errors import MALFORMED
-from pincite.encode.http import Purpose, Service
+from pincite.encode.http import HttpService, Purpose
+from pincite.model.errors import MALFORMED
 from pincite.search.windows import BadScores, checked
 
 RERANK = Purpose(
@@ -21,7 +21,7 @@ RERANK = Purpose(
 class HttpScorer:
     """Sends a question with its texts in one request; every text has to come back scored."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: HttpService) -> None:
         self.service = service
         self.id = f"{service.address} {service.model}"
 

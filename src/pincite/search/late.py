@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pincite.core.trace import stage
-from pincite.core.types import Chunk
-from pincite.embed.models import TokenEncoder
-from pincite.embed.token_codes import QueryTokens
-from pincite.embed.windows import windows_of
+from pincite.encode.models import QueryTokens, TokenEncoder
+from pincite.encode.windows import windows_of
 from pincite.index.rows import Rows
-from pincite.index.token_index import TokenIndex, TokenWindows
+from pincite.index.vectors import TokenIndex, TokenWindows
+from pincite.model.types import Chunk, stage
 from pincite.search.candidates import Candidates
 from pincite.search.places import is_bare_name
 from pincite.search.query import ParsedQuery

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core.errors import ModelError
-from pincite.learn.features import NAMES, Columns, Features
-from pincite.learn.model import Model, load_model
+from pincite.model.errors import ModelError
 from pincite.search.candidates import Candidates, Tier
+from pincite.search.feature_table import NAMES, Columns, Features
 from pincite.search.query import ParsedQuery
-from pincite.search.words import Words
+from pincite.search.ranker import RankerModel, load_model
+from pincite.search.words import WordScorer
 from pincite.store.files import Array
 
 NAME = "learned"
@@ -27,7 +27,7 @@ class Learned:
 
     name = NAME
 
-    def __init__(self, model: Model, features: Features) -> None:
+    def __init__(self, model: RankerModel, features: Features) -> None:
         self.model = model
         self.features = features
 
@@ -49,7 +49,7 @@ class Learned:
         return judged(self.model, table, feature_lines(self.features, query, table, self.model.k))
 
 
-def judged(model: Model, table: Candidates, lines: Array) -> Candidates:
+def judged(model: RankerModel, table: Candidates, lines: Array) -> Candidates:
     """Return a table that is in order with the model's probabilities for its first lines."""
     if not len(lines):
         return table
@@ -70,13 +70,13 @@ def feature_lines(features: Features, query: ParsedQuery, table: Candidates, k: 
     """Return a line of features for each of the first ``k`` of a table that is in order."""
     known = {**table.parts, **table.features, **table.raw}
     zeros = np.zeros(len(table))
-    words = [known[name] for name in Words.part_names if name in known]
+    words = [known[name] for name in WordScorer.part_names if name in known]
     scores = table.exported_scores()
     best = scores[0] if len(scores) else 0.0
     columns = Columns(
         ids=table.names(),
         rows=table.rows,
-        words=known.get(Words.name, np.sum([zeros, *map(np.nan_to_num, words)], axis=0)),
+        words=known.get(WordScorer.name, np.sum([zeros, *map(np.nan_to_num, words)], axis=0)),
         stage=scores / best if best > 0 else zeros,
         is_place=table.is_named,
         is_entity=(table.tier & Tier.ENTITY) > 0,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.embed.models import Encoder
-from pincite.embed.remembered import RememberedVectors
+from pincite.encode.cache import RememberedVectors
+from pincite.encode.models import Encoder
 from pincite.index.rows import Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, VectorIndex
 from pincite.store.files import Array

@@ -21,8 +21,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from pincite.core.types import Link, Span
 from pincite.model.locators import locator_key, means_own
+from pincite.model.types import Link, Span
 from pincite.store.graph import GraphRows, Place
 from pincite.store.snapshot import Snapshot
 

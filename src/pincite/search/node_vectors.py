@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from pincite.core.settings import GraphSettings
+from pincite.model.settings import GraphSettings
 from pincite.search.candidates import Candidates
 from pincite.search.graph import Graph, edge_weight
 from pincite.search.query import ParsedQuery

@@ -13,18 +13,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from pincite.core.errors import ConfigError
-from pincite.core.late_settings import LATE
-from pincite.core.settings import Settings
-from pincite.core.stages import PairScorer
-from pincite.core.types import Query
-from pincite.embed.encoders import open_encoder
-from pincite.embed.models import ModelSpec, TokenEncoder, spec_of
-from pincite.index.groups import Groups
+from pincite.encode.encoders import open_encoder
+from pincite.encode.models import ModelSpec, TokenEncoder, spec_of
+from pincite.index.filters import Groups
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows
-from pincite.index.token_index import TokenIndex
-from pincite.index.vectors import VectorIndex
+from pincite.index.vectors import TokenIndex, VectorIndex
+from pincite.model.errors import ConfigError
+from pincite.model.settings import LATE, Settings
+from pincite.model.types import PairScorer, Query
 from pincite.search.candidates import Candidates, Step
 from pincite.search.diversity import Diversify, Spread
 from pincite.search.gather import Gather, put_places_first
@@ -37,10 +34,10 @@ from pincite.search.query import ParsedQuery, QueryReader
 from pincite.search.rerank import CrossEncode, Threshold
 from pincite.search.routing import Router
 from pincite.search.scorers import open_scorer
-from pincite.search.words import Words
+from pincite.search.words import WordScorer
 
 if TYPE_CHECKING:
-    from pincite.learn.features import Features
+    from pincite.search.feature_table import Features
 
 Stage = Callable[[ParsedQuery, Candidates], Candidates]
 # The hybrid with its best candidates read, whatever the settings say.
@@ -61,7 +58,7 @@ class Searcher:
     first: int = 1
     depth: int = 100
     notes: tuple[str, ...] = ()  # what the reader of every result should know, in plain words
-    words: Words | None = None
+    words: WordScorer | None = None
     meaning: Meaning | None = None
     late: LateInteraction | None = None
     reranker: CrossEncode | None = None
@@ -199,11 +196,11 @@ class _Builder:
             has_entities=search.names and not is_plain,
         )
 
-    def _words(self) -> Words | None:
+    def _words(self) -> WordScorer | None:
         if self.is_walk or self.preset == "dense":
             return None
         weight = self.settings.search.alias_weight
-        return Words(self.index, self.settings.lexical, self.rows, alias_weight=weight)
+        return WordScorer(self.index, self.settings.lexical, self.rows, alias_weight=weight)
 
     def _meaning(self) -> Meaning | None:
         """Return what scores by meaning; None where it counts nothing or there are no vectors."""
@@ -219,7 +216,7 @@ class _Builder:
         return open_meaning(self.settings, self.index, self.rows)
 
     def _gather(
-        self, words: Words | None, meaning: Meaning | None, router: Router | None
+        self, words: WordScorer | None, meaning: Meaning | None, router: Router | None
     ) -> Gather:
         weight, graph = self.settings.hybrid.dense_weight, self.settings.graph
         scorers = [(words, 1 - weight), (meaning, weight)] if words else [(meaning, 1.0)]
@@ -241,7 +238,7 @@ class _Builder:
             return ()
         return (_no_vectors(spec_of(self.settings.embedding)),)
 
-    def _router(self, words: Words) -> Router | None:
+    def _router(self, words: WordScorer) -> Router | None:
         routing = self.settings.routing
         if routing.by == "off":
             return None
@@ -270,8 +267,8 @@ class _Builder:
     def _walk(self) -> list[tuple[str, Stage]]:
         """Return the graph alone: names and headings to start from, then links by intent."""
         # Few searches walk, and reading the configuration takes longer than a look-up.
-        from pincite.core.traversal import load_traversal
         from pincite.index.graph_walk import TraversalIndex
+        from pincite.model.traversal import load_traversal
         from pincite.search.traversal import Traversal
 
         walker = TraversalIndex.build(self.index.snapshot, self.index.analyzer)
@@ -294,7 +291,7 @@ def _no_vectors(spec: ModelSpec | None) -> str:
 
 def features_of(settings: Settings, index: OpenIndex) -> Features:
     """Return what works out features, with all that the index has of meaning."""
-    from pincite.learn.features import Features
+    from pincite.search.feature_table import Features
 
     rows = Rows(index)
     spec = spec_of(settings.embedding)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pincite.core.editions import years
-from pincite.core.types import Chunk, Filters
 from pincite.index.filters import NOTHING, RowFilter
+from pincite.model.editions import years
 from pincite.model.locators import Mention, in_range, locator_key
+from pincite.model.types import Chunk, Filters
 from pincite.search.neighbours import Neighbours
 from pincite.store.snapshot import Snapshot
 

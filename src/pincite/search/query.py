@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pincite.core.function_words import without_asides
-from pincite.core.types import Filters, Query
 from pincite.index.corrections import corrected
 from pincite.index.lexical import QueryTerms
 from pincite.index.opened import OpenIndex
+from pincite.model.languages import without_asides
 from pincite.model.locators import Mention, mention_spans, mentions
+from pincite.model.types import Filters, Query
 from pincite.search.neighbours import Neighbours
 from pincite.search.places import (
     MAX_PLACES,
@@ -27,7 +27,7 @@ GUESS_WEIGHT = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QueryReading:
     """A query in one language: only rows in that language are scored by it."""
 
     language: str
@@ -102,7 +102,7 @@ class ParsedQuery:
         self.is_bare_number = bool(self.places) and has_digit and is_bare_name(text)
 
     @cached_property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(self) -> tuple[QueryReading, ...]:
         """What is looked for by words, in each language of the index."""
         analyzer, reader = self._index.analyzer, self._reader
         guessed = self.corrections.values()
@@ -116,7 +116,7 @@ class ParsedQuery:
             searched = self._content_terms if is_whole else analyzer.readings(asked)
         resolve = self._index.lexical.resolve
         return tuple(
-            Reading(
+            QueryReading(
                 language,
                 # Of a page pasted as a query, the beginning says enough.
                 resolve(words[:MAX_TERMS], pairs=reader.has_pairs, weights=doubtful),

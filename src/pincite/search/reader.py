@@ -10,35 +10,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, overload
 
-from pincite.answer.citing import cite, cite_place
-from pincite.answer.passage import Passage, passages
-from pincite.core.editions import in_force, when
-from pincite.core.errors import StoreError
-from pincite.core.settings import Settings
-from pincite.core.stages import PairScorer
-from pincite.core.tables import Cell, find_cells, parse_table
-from pincite.core.trace import traced
-from pincite.core.types import Chunk, Filters, Query, Ranking
-from pincite.index.audiences import audience_of
-from pincite.index.cells import SEPARATOR, rows_of_cell
-from pincite.index.filter_report import explain
-from pincite.index.filters import NOTHING
-from pincite.index.opened import OpenIndex
+from pincite.index.filters import NOTHING, audience_of, explain
+from pincite.index.opened import SEPARATOR, OpenIndex, rows_of_cell
+from pincite.model.editions import in_force, when
+from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
+from pincite.model.settings import Settings
+from pincite.model.tables import Cell, find_cells, parse_table
+from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking, traced
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot, searched_in, why_not
 from pincite.search.late import WordMatch
 from pincite.search.metrics import Metrics
+from pincite.search.passages import Passage, cite, cite_place, passages
 from pincite.search.pipeline import Searcher, build
 from pincite.search.query import ParsedQuery
-from pincite.search.related import (
-    MAX_SIMILAR,
-    MIN_COSINE,
-    Companion,
-    Similar,
-    companions,
-    model_of,
-)
+from pincite.search.related import MAX_SIMILAR, MIN_COSINE, Companion, Similar, companions, model_of
 from pincite.search.rerank import NAME as RERANK
 
 

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pincite.core.types import Chunk, Link, Span, by_id
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.locators import locator_key
+from pincite.model.types import Chunk, Link, Span, by_id
 from pincite.search.diversity import section_of
 from pincite.search.meaning import MeaningScores
 from pincite.search.neighbours import MAX_USES, NOT_FOLLOWED, Homes, Neighbour, Neighbours
@@ -49,7 +49,7 @@ class Companion:
     evidence: str  # as the document has it: "see Table 250.122"; empty for an introduction
 
 
-class _Candidate(NamedTuple):
+class _CompanionCandidate(NamedTuple):
     """Sorts by usefulness, then by the hit's rank, then the less crowded, then by id."""
 
     usefulness: int
@@ -84,7 +84,7 @@ def companions(
         ),
         key=lambda each: (each[:5], each.evidence or NOWHERE),
     )
-    best: dict[str, _Candidate] = {}
+    best: dict[str, _CompanionCandidate] = {}
     for each in found:
         best.setdefault(each.chunk_id, each)
     return [
@@ -99,14 +99,16 @@ def _candidates(
     edges: Sequence[Neighbour],
     chunks: dict[str, Chunk],
     allowed: set[str],
-) -> Iterator[_Candidate]:
+) -> Iterator[_CompanionCandidate]:
     for edge in edges:
         # Of a section that is meant as a whole, its beginning is enough.
         if edge.chunk_id in allowed and edge.share == 1:
             relation = _relation(edge, chunks[edge.chunk_id])
             if relation:
                 usefulness = ORDER.index(relation)
-                yield _Candidate(usefulness, rank, edge.degree, edge.chunk_id, hit, edge.evidence)
+                yield _CompanionCandidate(
+                    usefulness, rank, edge.degree, edge.chunk_id, hit, edge.evidence
+                )
 
 
 def _relation(edge: Neighbour, chunk: Chunk) -> str:

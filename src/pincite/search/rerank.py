@@ -12,16 +12,16 @@ from zlib import crc32
 
 import numpy as np
 
-from pincite.core.errors import PinciteError
-from pincite.core.settings import RerankSettings
-from pincite.core.stages import PairScorer
-from pincite.index.languages import QueryAnalyzer
+from pincite.index.tokens import QueryAnalyzer
+from pincite.model.errors import PinciteError
+from pincite.model.settings import RerankSettings
+from pincite.model.types import PairScorer
 from pincite.search.candidates import Candidates
 from pincite.search.guard import Breaker, Busy, Guard, Resting, TookTooLong
 from pincite.search.metrics import Metrics, Outcome
 from pincite.search.places import is_bare_name
 from pincite.search.query import ParsedQuery
-from pincite.search.windows import BadScores, PairCache, Reader, select_windows, windows_of
+from pincite.search.windows import BadScores, PairCache, PairReader, select_windows, windows_of
 from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot
 
@@ -50,7 +50,7 @@ WHY = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ReadPairs:
     """What came of reading."""
 
     scores: Mapping[str, float]  # by text
@@ -86,7 +86,7 @@ class CrossEncode:
         self.settings = settings
         self.metrics = metrics or Metrics()
         batch = settings.batch or (64 if settings.url else 8)
-        self.reader = Reader(scorer, PairCache(settings.cache_pairs), batch)
+        self.reader = PairReader(scorer, PairCache(settings.cache_pairs), batch)
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_seconds, clock)
         self.guard = Guard(settings.workers, settings.waiting, self.breaker)
 
@@ -155,7 +155,7 @@ class CrossEncode:
         is_open = self.breaker.state == "open" and self.settings.on_error == "fallback"
         return "open" if is_open else None
 
-    def _read(self, query: str, texts: list[str], deadline: float | None) -> _Read:
+    def _read(self, query: str, texts: list[str], deadline: float | None) -> _ReadPairs:
         """Return the scores of texts, as many as there are, and what went wrong if anything did."""
         if deadline is not None:
             deadline -= RESERVE * max(0.0, deadline - time.monotonic())
@@ -166,7 +166,7 @@ class CrossEncode:
             known = self.reader.known(query, texts)
             missing = [text for text in texts if text not in known]
             if not missing:
-                return _Read(known, "complete", len(known))
+                return _ReadPairs(known, "complete", len(known))
             self.guard.run(
                 lambda: self.reader.read(query, missing, found, deadline),
                 deadline,
@@ -181,8 +181,10 @@ class CrossEncode:
             outcome = OUTCOMES.get(type(error), "model_error")
             # What was read in time counts; what a broken model gave does not.
             usable = scores if outcome == "timeout" else known
-            return _Read(usable, outcome, len(known), error)
-        return _Read(scores, "complete" if len(scores) == len(texts) else "partial", len(known))
+            return _ReadPairs(usable, outcome, len(known), error)
+        return _ReadPairs(
+            scores, "complete" if len(scores) == len(texts) else "partial", len(known)
+        )
 
 
 def _with_note(

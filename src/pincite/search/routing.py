@@ -9,12 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from pincite.core.settings import RoutingSettings
-from pincite.core.types import Filters
-from pincite.index.groups import Groups
+from pincite.index.filters import Groups
 from pincite.index.opened import OpenIndex
+from pincite.model.settings import RoutingSettings
+from pincite.model.types import Filters
 from pincite.search.query import ParsedQuery
-from pincite.search.words import Words
+from pincite.search.words import WordScorer
 from pincite.store.files import Array
 
 # A group is judged by its best chunks: one may match by chance, many favour large groups.
@@ -59,7 +59,7 @@ class Router:
     def __init__(
         self,
         index: OpenIndex,
-        words: Words,
+        words: WordScorer,
         settings: RoutingSettings,
         groups: Groups,
         oracle_groups: Callable[[str], Sequence[str]] | None = None,

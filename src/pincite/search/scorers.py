@@ -8,9 +8,9 @@ from functools import lru_cache
 from importlib import import_module
 from threading import Lock
 
-from pincite.core.errors import ModelError
-from pincite.core.settings import RerankSettings
-from pincite.core.stages import PairScorer
+from pincite.model.errors import ModelError
+from pincite.model.settings import RerankSettings
+from pincite.model.types import PairScorer
 from pincite.search.metrics import log
 
 # Nobody waits for a search longer than that: a service that asks for more is left alone.
@@ -60,10 +60,10 @@ def open_scorer(settings: RerankSettings) -> PairScorer | None:
     if not settings.enabled or settings.model == "none":
         return None
     if settings.url:  # loaded here: a search without one needs no HTTP
-        from pincite.encode.http import Service
+        from pincite.encode.http import HttpService
         from pincite.search.http_scorer import RERANK, HttpScorer
 
-        service = Service(
+        service = HttpService(
             settings.url,
             model=settings.model,
             api_key_env=settings.api_key_env,

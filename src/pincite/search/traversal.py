@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pincite.core.traversal import Follow, Policy, TraversalConfig
-from pincite.core.types import Filters
 from pincite.index.filters import RowFilter
 from pincite.index.graph_walk import MAX_NEIGHBOURS, TraversalIndex
+from pincite.model.traversal import Follow, Policy, TraversalConfig
+from pincite.model.types import Filters
 from pincite.search.candidates import Candidates
 from pincite.search.query import ParsedQuery
 

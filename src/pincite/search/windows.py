@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from threading import Lock
 
-from pincite.core.errors import ModelError
-from pincite.core.stages import PairScorer
-from pincite.core.types import Chunk
-from pincite.embed.windows import OVERLAP_TOKENS, SEPARATOR, cut
-from pincite.index.languages import QueryAnalyzer
+from pincite.encode.windows import OVERLAP_TOKENS, SEPARATOR, cut
+from pincite.index.tokens import QueryAnalyzer
+from pincite.model.errors import ModelError
+from pincite.model.types import Chunk, PairScorer
 
 # About a token of any model: short words and parts of long ones, numbers in threes, each sign and
 # each character of other scripts. Exactness is not needed: windows are far below any limit.
@@ -125,7 +124,7 @@ def _key(scorer: str, query: str, text: str) -> bytes:
     return digest.digest()
 
 
-class Reader:
+class PairReader:
     """Scores texts in batches, in the order given, and remembers what it scored."""
 
     def __init__(self, scorer: PairScorer, cache: PairCache, batch: int) -> None:

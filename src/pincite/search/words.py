@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.core.settings import LexicalSettings
-from pincite.index.bm25 import Bm25, Scorer
-from pincite.index.lexical import SegmentFields
+from pincite.index.lexical import Bm25, Bm25Scorer, SegmentFields, window_scores
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows, top_rows
-from pincite.index.windows import window_scores
+from pincite.model.settings import LexicalSettings
 from pincite.store.files import Array
 
 if TYPE_CHECKING:
-    from pincite.search.query import ParsedQuery, Reading
+    from pincite.search.query import ParsedQuery, QueryReading
 
 # In a window one occurrence is nearly as good as three: what counts is how many terms meet.
 WINDOW_K1 = 0.2
@@ -26,7 +24,7 @@ MAX_IDENTIFIED = 20
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-class Words:
+class WordScorer:
     """Scores all chunks by the words they share with a query.
 
     The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
@@ -53,7 +51,7 @@ class Words:
         self.rows = rows or Rows(index)
         self.alias_weight = alias_weight
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
-        self.scorer = Scorer(self.index, bm25)
+        self.scorer = Bm25Scorer(self.index, bm25)
 
     @property
     def key(self) -> str:
@@ -68,7 +66,9 @@ class Words:
 class WordScores:
     """The scores of one query."""
 
-    def __init__(self, owner: Words, readings: Sequence[Reading], masks: list[Array | None]):
+    def __init__(
+        self, owner: WordScorer, readings: Sequence[QueryReading], masks: list[Array | None]
+    ):
         self.owner = owner
         self.readings = readings
         settings = owner.settings

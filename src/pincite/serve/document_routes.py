@@ -10,18 +10,16 @@ from fastapi import APIRouter, Form, Query, UploadFile
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from pincite.core.errors import StoreError
+from pincite.model.errors import StoreError
 from pincite.search.reader import IndexReader
 from pincite.serve import reading
-from pincite.serve.callers import Caller
-from pincite.serve.collections import Collection
+from pincite.serve.access import Caller
+from pincite.serve.collections import Job, Jobs, ServedCollection, document_name
 from pincite.serve.errors import ServiceError
-from pincite.serve.jobs import Job, Jobs, document_name
 from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, Writer, reply
-from pincite.serve.service import Service
-from pincite.serve.work import forget
+from pincite.serve.service import SearchService, forget
 
-router = APIRouter(prefix="/v1", tags=["documents"], responses=ERRORS)
+document_router = APIRouter(prefix="/v1", tags=["documents"], responses=ERRORS)
 CollectionQuery = Annotated[str, Query(max_length=100)]
 REMOVE_SECONDS = 120.0
 
@@ -84,13 +82,13 @@ class CollectionsReply(BaseModel):
     collections: list[str]
 
 
-@router.get("/collections", response_model=CollectionsReply)
+@document_router.get("/collections", response_model=CollectionsReply)
 async def collections(service: TheService, caller: Reader) -> Response:
     """List the collections that the key may use."""
     return reply({"collections": sorted(filter(caller.may_use, service.collections))})
 
 
-@router.get("/documents", response_model=DocumentsReply)
+@document_router.get("/documents", response_model=DocumentsReply)
 async def documents(
     service: TheService, caller: Reader, asked: TheAsked, collection: CollectionQuery = ""
 ) -> Response:
@@ -106,7 +104,7 @@ async def documents(
     return await service.read(caller, chosen.name, work)
 
 
-@router.post("/documents", response_model=JobReply, status_code=202)
+@document_router.post("/documents", response_model=JobReply, status_code=202)
 async def upload(
     service: TheService,
     caller: Writer,
@@ -131,7 +129,7 @@ async def upload(
     return reply(job.plain(), 202, headers)
 
 
-def _check_origin(collection: Collection, document: str) -> None:
+def _check_origin(collection: ServedCollection, document: str) -> None:
     """Refuse to replace a document that came from a file of this machine."""
     if collection.is_empty:
         return
@@ -145,7 +143,7 @@ def _check_origin(collection: Collection, document: str) -> None:
         )
 
 
-def _is_upload(collection: Collection, meta: dict[str, str]) -> bool:
+def _is_upload(collection: ServedCollection, meta: dict[str, str]) -> bool:
     source = Path(meta.get("source", ""))
     return not source.exists() or (collection.folder / "uploads").resolve() in source.parents
 
@@ -157,7 +155,7 @@ def _store(jobs: Jobs, document: str, file: UploadFile) -> Job:
     return job
 
 
-@router.get("/documents/{document:path}", response_model=DocumentReply)
+@document_router.get("/documents/{document:path}", response_model=DocumentReply)
 async def document(
     document: str,
     service: TheService,
@@ -175,7 +173,7 @@ async def document(
     return await service.read(caller, chosen.name, work)
 
 
-@router.delete("/documents/{document:path}", response_model=RemovedReply)
+@document_router.delete("/documents/{document:path}", response_model=RemovedReply)
 async def remove(
     document: str,
     service: TheService,
@@ -198,7 +196,7 @@ def _check_there(index: IndexReader, document: str) -> None:
         raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
 
 
-@router.get("/jobs/{job}", response_model=JobReply)
+@document_router.get("/jobs/{job}", response_model=JobReply)
 async def job(
     job: str, service: TheService, caller: Writer, collection: CollectionQuery = ""
 ) -> Response:
@@ -209,7 +207,7 @@ async def job(
     return reply(found.plain())
 
 
-def _find_job(service: Service, caller: Caller, collection: str, job_id: str) -> Job:
+def _find_job(service: SearchService, caller: Caller, collection: str, job_id: str) -> Job:
     names = [collection] if collection else sorted(filter(caller.may_use, service.collections))
     for name in names:
         try:
@@ -219,6 +217,6 @@ def _find_job(service: Service, caller: Caller, collection: str, job_id: str) ->
     raise StoreError(f"no job {job_id!r}", hint="jobs are kept for a while only")
 
 
-def _about(index: IndexReader, collection: Collection, values: dict[str, Any]) -> Response:
+def _about(index: IndexReader, collection: ServedCollection, values: dict[str, Any]) -> Response:
     generation = reading.generation_of(index)
     return reply({"collection": collection.name, "generation": generation, **values})

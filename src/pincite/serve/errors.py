@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pincite.core.errors import PinciteError, StoreError
+from pincite.model.errors import PinciteError, StoreError
 
 
 class AddressTaken(StoreError):

@@ -17,7 +17,7 @@ UNSEEN = ("/measure", "unknown")
 
 
 @dataclass(slots=True)
-class Step:
+class TimeSlot:
     """What happened in a short time."""
 
     number: int  # of steps since the clock began
@@ -49,7 +49,7 @@ class HttpMetrics:
         self.requests: Counter[tuple[str, str, int]] = Counter()
         self.seconds: dict[str, Histogram] = defaultdict(Histogram)
         self.shed: Counter[str] = Counter()
-        self._recent: deque[Step] = deque(maxlen=STEPS)
+        self._recent: deque[TimeSlot] = deque(maxlen=STEPS)
         self.in_flight = 0
 
     def finished(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -64,17 +64,17 @@ class HttpMetrics:
                 step.seconds.add(seconds)
                 step.failed += status >= 500
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int) -> TimeSlot:
         if not self._recent or self._recent[-1].number != number:
-            self._recent.append(Step(number))
+            self._recent.append(TimeSlot(number))
         return self._recent[-1]
 
-    def recent(self) -> list[Step]:
+    def recent(self) -> list[TimeSlot]:
         """Return the last steps, oldest first; one in which nothing happened is there too."""
         now = _now()
         with self.lock:
             known = {step.number: step for step in self._recent}
-        return [known.get(at, Step(at)) for at in range(now - STEPS + 1, now + 1)]
+        return [known.get(at, TimeSlot(at)) for at in range(now - STEPS + 1, now + 1)]
 
     def routes(self) -> list[RouteFigures]:
         """Return the figures of every route, busiest first."""

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pincite.answer.plain import companion_values, passage_values
-from pincite.core.editions import parse_date
-from pincite.core.errors import ConfigError, StoreError
-from pincite.core.types import Chunk, Filters
+from pincite.model.editions import parse_date
+from pincite.model.errors import ConfigError, StoreError
+from pincite.model.types import Chunk, Filters
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot
+from pincite.search.passages import companion_values, passage_values
 from pincite.search.reader import IndexReader, TableCell
 
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
-MOST_PLACES = 5000
+MAX_PLACES = 5000
 
 
 def generation_of(index: IndexReader) -> int:
@@ -211,7 +211,7 @@ def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
         "access": [tag.strip() for tag in meta.get("access", "").split(",") if tag.strip()],
         "findings": [finding.message for finding in index.snapshot.findings(doc_id)[:100]],
         "count": len(chunks),
-        "places": _outline(chunks[:MOST_PLACES]),
+        "places": _outline(chunks[:MAX_PLACES]),
     }
 
 

@@ -1,21 +1,286 @@
-"""What routes ask of a request: the service, who is asking, and how errors are told."""
+"""What comes in over HTTP, and its limits."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from pincite.core.errors import PinciteError
-from pincite.serve.callers import Caller
+from pincite.model.errors import PinciteError
+from pincite.model.types import Filters
+from pincite.serve.access import Caller
 from pincite.serve.errors import ServiceError, error_body, status_of
-from pincite.serve.schemas import ErrorReply
-from pincite.serve.service import Asked, Service
+from pincite.serve.service import AuditFacts, SearchService
+
+QUERY_CHARS = 2000
+MAX_HITS = 200
+Name = Annotated[str, Field(max_length=400)]
+Names = Annotated[list[Name], Field(max_length=50)]
+
+
+class Strict(BaseModel):
+    """A request: unknown fields and wrong types are errors."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class FilterBody(Strict):
+    """Where to look; what is left out allows everything."""
+
+    documents: Names = []
+    as_of: Annotated[str, Field(max_length=20, examples=["2024"])] = ""
+    kinds: Names = []
+    tags: Names = []
+    traits: Names = []
+    pages: Annotated[list[Annotated[int, Field(ge=0, le=1_000_000)]], Field(max_length=2)] = []
+    path: Names = []
+    audience: Name = ""
+
+    def filters(self) -> Filters:
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.model_dump().items()
+        }
+        return Filters(**values)
+
+
+Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARS, pattern=r"\S")]
+Count = Annotated[int, Field(ge=1, le=MAX_HITS)]
+CollectionName = Annotated[
+    str, Field(max_length=100, description="A collection; empty: the only or the default one.")
+]
+Locator = Annotated[str, Field(min_length=1, max_length=400, pattern=r"\S")]
+
+
+class SearchBody(Strict):
+    """A question, words, or the name of a place."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"query": "how far apart do two earth rods have to be", "k": 3}]
+        },
+    )
+    query: Query
+    k: Count | None = None
+    collection: CollectionName = ""
+    filters: FilterBody = FilterBody()
+    companions: Annotated[int, Field(ge=0, le=50)] = 5
+    budget_ms: Annotated[int, Field(ge=0, le=3_600_000)] | None = None
+
+
+class ExplainBody(Strict):
+    """A search to look into; with a place, why that one is not among the hits."""
+
+    query: Query
+    k: Count | None = None
+    place: Locator | None = None
+    document: Name | None = None
+    collection: CollectionName = ""
+    filters: FilterBody = FilterBody()
+
+
+class ShowBody(Strict):
+    """The name of a place, as ``210.8(A)`` or a heading."""
+
+    locator: Annotated[Locator, Field(examples=["210.8(A)(2)"])]
+    document: Name | None = None
+    as_of: Annotated[str, Field(max_length=20)] | None = None
+    collection: CollectionName = ""
+
+
+class CellBody(Strict):
+    """A value of a table by its row and column."""
+
+    table: Annotated[Locator, Field(examples=["Table 250.66"])]
+    row: Annotated[Locator, Field(examples=["95 mm²"])]
+    column: Annotated[Name, Field(examples=["electrode copper"])] = ""
+    document: Name | None = None
+    collection: CollectionName = ""
+
+
+class SimilarBody(Strict):
+    """A place whose like is wanted."""
+
+    locator: Locator
+    document: Name | None = None
+    k: Annotated[int, Field(ge=1, le=50)] = 5
+    least: Annotated[float, Field(ge=-1, le=1)] = 0.7
+    collection: CollectionName = ""
+
+
+class ErrorFacts(BaseModel):
+    """What went wrong and what to do about it."""
+
+    kind: str
+    type: str
+    code: str
+    message: str
+    hint: str
+    request_id: str
+
+
+class ErrorReply(BaseModel):
+    error: ErrorFacts
+
+
+class ChunkReply(BaseModel):
+    id: str
+    locator: str
+    kind: str
+    span: tuple[int, int]
+    text: str
+
+
+class HitReply(BaseModel):
+    rank: int
+    citation: str
+    locator: str
+    document: str
+    title: str
+    path: list[str]
+    page: int | None
+    kind: str
+    span: tuple[int, int]
+    snippet: str
+    marks: list[tuple[int, int]]
+    score: float
+    why: dict[str, float] = Field(description="What each stage added; it adds up to the score.")
+    raw: dict[str, float]
+    chunk: ChunkReply
+
+
+class MissingReply(BaseModel):
+    place: str
+    nearest: str | None
+
+
+class CompanionReply(BaseModel):
+    locator: str
+    document: str
+    relation: str
+    evidence: str
+    of: str
+    chunk: str
+
+
+class SearchReply(BaseModel):
+    collection: str
+    generation: int
+    query: str
+    filters: dict[str, Any]
+    note: str | None
+    notes: list[str]
+    hits: list[HitReply]
+    missing: list[MissingReply]
+    corrections: dict[str, str]
+    companions: list[CompanionReply]
+    seconds: dict[str, float]
+
+
+class StageHit(BaseModel):
+    chunk: str
+    document: str
+    locator: str
+    score: float
+    why: dict[str, float]
+    raw: dict[str, float]
+
+
+class StageReply(BaseModel):
+    stage: str
+    seconds: float
+    candidates: int
+    hits: list[StageHit]
+
+
+class StageSchema(BaseModel):
+    stage: str
+    rank: int | None
+    score: float | None
+    needed: float | None
+    is_kept: bool
+
+
+class WhyNotReply(BaseModel):
+    document: str
+    locator: str
+    lost_at: str | None
+    reason: str
+    stages: list[StageSchema]
+
+
+class ExplainReply(BaseModel):
+    collection: str
+    generation: int
+    query: str
+    stages: list[StageReply]
+    seconds: dict[str, float]
+    why_not: list[WhyNotReply]
+
+
+class PlaceReply(BaseModel):
+    chunk: str
+    document: str
+    title: str
+    locator: str
+    kind: str
+    heading: str
+    path: list[str]
+    page: int | None
+    span: tuple[int, int]
+    text: str
+    children: list[str]
+
+
+class ShowReply(BaseModel):
+    collection: str
+    generation: int
+    places: list[PlaceReply]
+
+
+class CellReply(BaseModel):
+    value: str
+    unit: str
+    row: str
+    column: str
+    table: str
+    document: str
+    citation: str
+    notes: list[str]
+
+
+class CellsReply(BaseModel):
+    collection: str
+    generation: int
+    cells: list[CellReply]
+
+
+class SimilarPlace(BaseModel):
+    document: str
+    locator: str
+    chunk: str
+    path: list[str]
+    text: str
+    cosine: float
+
+
+class SimilarReply(BaseModel):
+    collection: str
+    generation: int
+    places: list[SimilarPlace]
+
 
 # Statuses that any route may answer with.
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -40,13 +305,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def service_of(request: Request) -> Service:
-    found: Service = request.app.state.service
+def service_of(request: Request) -> SearchService:
+    found: SearchService = request.app.state.service
     return found
 
 
-def asked_of(request: Request) -> Asked:
-    found: Asked = request.state.asked
+def asked_of(request: Request) -> AuditFacts:
+    found: AuditFacts = request.state.asked
     return found
 
 
@@ -80,8 +345,8 @@ def caller_with(scope: str) -> Callable[[Request], Caller]:
 Reader = Annotated[Caller, Depends(caller_with("read"))]
 Writer = Annotated[Caller, Depends(caller_with("write"))]
 Admin = Annotated[Caller, Depends(caller_with("admin"))]
-TheService = Annotated[Service, Depends(service_of)]
-TheAsked = Annotated[Asked, Depends(asked_of)]
+TheService = Annotated[SearchService, Depends(service_of)]
+TheAsked = Annotated[AuditFacts, Depends(asked_of)]
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -131,3 +396,172 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(PinciteError, ours)
     app.add_exception_handler(RequestValidationError, form)
     app.add_exception_handler(HTTPException, http)
+
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
+# Paths that take whole documents.
+UPLOADS = ("/v1/documents",)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+}
+logger = logging.getLogger("pincite.serve")
+
+
+class Envelope:
+    """The outermost part of the service: nothing leaves or enters without passing here."""
+
+    def __init__(self, app: App, service: SearchService) -> None:
+        self.app = app
+        self.service = service
+        allowed = {each.strip().casefold() for each in service.limits.hosts.split(",")} - {""}
+        # Without keys a page of any site could reach the service through a name of its own.
+        self.hosts = allowed or (set() if service.has_keys else LOCAL)
+        origins = service.limits.cors_origins.split(",")
+        self.origins = {each.strip().casefold().rstrip("/") for each in origins} - {""}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = _Request(scope, receive, send, self.service)
+        metrics = self.service.metrics
+        metrics.in_flight += 1
+        try:
+            request.check(self.hosts, self.origins)
+            await self.app(scope, request.receive, request.send)
+        except ServiceError as error:
+            await request.refuse(error)
+        except asyncio.CancelledError:
+            request.status = request.status or 499  # the client has gone
+            raise
+        except Exception:
+            # The one place where everything is caught: a request must not end without an answer.
+            logger.exception("request %s failed", request.id)
+            await request.refuse(ServiceError("something went wrong here", 500))
+        finally:
+            metrics.in_flight -= 1
+            request.finish()
+
+
+class _Request:
+    """One request on its way."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, service: SearchService) -> None:
+        self.id = secrets.token_hex(8)
+        self.status = 0
+        self._scope, self._receive, self._send = scope, receive, send
+        self._service = service
+        self._started = time.monotonic()
+        self._bytes = 0
+        limits = service.limits
+        is_upload = scope["method"] == "POST" and scope["path"] in UPLOADS
+        self._most = int(1e6 * (limits.upload_mb if is_upload else limits.body_mb))
+        self._due = self._started + limits.body_seconds
+        self._is_read = False
+        self._is_told = False
+        self._refusal: ServiceError | None = None  # who reads the body may catch it
+        scope.setdefault("state", {})["request_id"] = self.id
+        scope["state"]["asked"] = self.asked = AuditFacts()
+
+    def check(self, hosts: set[str], origins: set[str]) -> None:
+        """Refuse what need not be read: strange names, a body that says it is too large."""
+        headers = {name.lower(): value for name, value in self._scope["headers"]}
+        host = headers.get(b"host", b"").decode("latin-1").casefold()
+        name = host if host.startswith("[") and host.endswith("]") else host.rpartition(":")[0]
+        if hosts and host not in hosts and name not in hosts:
+            raise ServiceError("not served under this name", 421, hint="see serve.hosts")
+        origin = headers.get(b"origin", b"").decode("latin-1").casefold().rstrip("/")
+        # A browser sends some requests of other sites without asking first.
+        is_foreign = bool(origin) and origin.partition("://")[2] != host and origin not in origins
+        if is_foreign and self._scope["method"] not in _SAFE:
+            raise ServiceError("pages of other sites may not do this", 403)
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._most:
+            raise self._too_large()
+
+    async def receive(self) -> Message:
+        """Return the next part of the body; too much or too slow is refused."""
+        if self._is_read:
+            return await self._receive()  # what comes now is that the client goes
+        try:
+            left = max(0.0, self._due - time.monotonic())
+            message = await asyncio.wait_for(self._receive(), left)
+        except TimeoutError:
+            self._refusal = ServiceError("the body came too slowly", 408)
+            raise self._refusal from None
+        if message["type"] == "http.request":
+            self._bytes += len(message.get("body", b""))
+            self._is_read = not message.get("more_body", False)
+            if self._bytes > self._most:
+                self._refusal = self._too_large()
+                raise self._refusal
+        return message
+
+    def _too_large(self) -> ServiceError:
+        return ServiceError(f"the body is larger than {self._most / 1e6:g} MB", 413)
+
+    async def send(self, message: Message) -> None:
+        if self._refusal is not None and not self.status:
+            refusal, self._refusal = self._refusal, None
+            await self.refuse(refusal)
+            self._is_told = True
+        if self._is_told:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            known = {name.lower() for name, _ in message["headers"]}
+            added = {"x-request-id": self.id, **HEADERS}
+            message["headers"] = [
+                *message["headers"],
+                *((n.encode(), v.encode()) for n, v in added.items() if n.encode() not in known),
+            ]
+        await self._send(message)
+
+    async def refuse(self, error: ServiceError) -> None:
+        """Answer with an error, if nothing was answered yet."""
+        if self.status:
+            return
+        body = json.dumps(error_body(error, self.id)).encode()
+        headers = [(b"content-type", b"application/json")]
+        headers.append((b"content-length", str(len(body)).encode()))
+        if error.retry_after is not None:
+            headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
+        start = {"type": "http.response.start", "status": status_of(error), "headers": headers}
+        await self.send(start)
+        await self.send({"type": "http.response.body", "body": body})
+
+    def finish(self) -> None:
+        """Count the request and write its line."""
+        seconds = time.monotonic() - self._started
+        method = self._scope["method"] if self._scope["method"] in _METHODS else "OTHER"
+        # The pattern, not the path: ids of documents belong in no figure.
+        route = getattr(self._scope.get("route"), "path", "unknown")
+        self._service.metrics.finished(method, route, self.status, seconds)
+        asked, audit = self.asked, self._service.audit
+        audit.write(
+            request=self.id,
+            key=asked.caller,
+            method=method,
+            route=route,
+            collection=asked.collection,
+            status=self.status,
+            seconds=round(seconds, 4),
+            query_length=None if asked.query is None else len(asked.query),
+            query=asked.query if audit.log_queries else None,
+            **asked.facts,
+        )
+
+
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+_METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"}

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pincite.core.errors import ConfigError
-from pincite.core.settings import Settings, merged
+from pincite.model.errors import ConfigError
+from pincite.model.settings import Settings, merged
 from pincite.serve.app import create_app
 from pincite.serve.errors import AddressTaken
 from pincite.serve.service import DEFAULT, Options
@@ -31,7 +31,7 @@ WORKER_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     host: str = "127.0.0.1"
     port: int = 8321
 
@@ -64,7 +64,7 @@ def places_from(written: list[str], default: str) -> dict[str, str]:
     return named
 
 
-def check_exposure(address: Address, keys: Path | None, *, is_open: bool) -> None:
+def check_exposure(address: ListenAddress, keys: Path | None, *, is_open: bool) -> None:
     """Refuse to serve everybody everything by mistake."""
     if keys is None and not address.is_loopback and not is_open:
         raise ConfigError(
@@ -73,7 +73,7 @@ def check_exposure(address: Address, keys: Path | None, *, is_open: bool) -> Non
         )
 
 
-def check_free(address: Address) -> None:
+def check_free(address: ListenAddress) -> None:
     """Bind the address for a moment: what uvicorn says of one that is taken helps nobody."""
     where = f"{address.host}:{address.port}"
     try:
@@ -114,7 +114,7 @@ def run(
     places: Mapping[str, str],
     settings: Settings,
     options: Options,
-    address: Address,
+    address: ListenAddress,
     *,
     is_open: bool = False,
     announce: Callable[[], None] = lambda: None,

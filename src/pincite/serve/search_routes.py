@@ -1,39 +1,58 @@
-"""Searching and looking: POST /v1/search, /v1/explain, /v1/show, /v1/cell, /v1/similar."""
+"""Search and re-ranking over HTTP."""
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
 
-from fastapi import APIRouter
+import numpy as np
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from pincite.encode.encoders import open_encoder
+from pincite.encode.models import Encoder
+from pincite.model.errors import ConfigError
+from pincite.model.settings import Settings
+from pincite.model.types import PairScorer
 from pincite.search.reader import IndexReader
+from pincite.search.scorers import LazyScorer, open_scorer
+from pincite.search.windows import checked, stretches
 from pincite.serve import reading
-from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
-from pincite.serve.schemas import (
+from pincite.serve.errors import ServiceError, took_too_long
+from pincite.serve.requests import (
+    ERRORS,
     CellBody,
     CellsReply,
     ExplainBody,
     ExplainReply,
+    Reader,
     SearchBody,
     SearchReply,
     ShowBody,
     ShowReply,
     SimilarBody,
     SimilarReply,
+    TheAsked,
+    TheService,
+    reply,
 )
-from pincite.serve.service import Asked, Service
+from pincite.serve.service import AuditFacts, SearchService
 
-router = APIRouter(prefix="/v1", tags=["search"], responses=ERRORS)
+search_router = APIRouter(prefix="/v1", tags=["search"], responses=ERRORS)
 
 
-def about(service: Service, asked: Asked, caller: Reader, collection: str) -> str:
+def about(service: SearchService, asked: AuditFacts, caller: Reader, collection: str) -> str:
     """Return the collection's whole name, and note it for the audit log."""
     asked.collection = service.collection(caller, collection).name
     return asked.collection
 
 
-@router.post("/search", response_model=SearchReply)
+@search_router.post("/search", response_model=SearchReply)
 async def search(
     body: SearchBody, service: TheService, caller: Reader, asked: TheAsked
 ) -> Response:
@@ -55,7 +74,7 @@ async def search(
     return await service.read(caller, name, work)
 
 
-@router.post("/explain", response_model=ExplainReply)
+@search_router.post("/explain", response_model=ExplainReply)
 async def explain(
     body: ExplainBody, service: TheService, caller: Reader, asked: TheAsked
 ) -> Response:
@@ -72,7 +91,7 @@ async def explain(
     return await service.read(caller, name, work)
 
 
-@router.post("/show", response_model=ShowReply)
+@search_router.post("/show", response_model=ShowReply)
 async def show(body: ShowBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
     """Show the places of a name, exactly as they stand."""
     name = about(service, asked, caller, body.collection)
@@ -84,7 +103,7 @@ async def show(body: ShowBody, service: TheService, caller: Reader, asked: TheAs
     return await service.read(caller, name, work)
 
 
-@router.post("/cell", response_model=CellsReply)
+@search_router.post("/cell", response_model=CellsReply)
 async def cell(body: CellBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
     """Look up a value in a table; a number fits the row whose range holds it."""
     name = about(service, asked, caller, body.collection)
@@ -96,7 +115,7 @@ async def cell(body: CellBody, service: TheService, caller: Reader, asked: TheAs
     return await service.read(caller, name, work)
 
 
-@router.post("/similar", response_model=SimilarReply)
+@search_router.post("/similar", response_model=SimilarReply)
 async def similar(
     body: SimilarBody, service: TheService, caller: Reader, asked: TheAsked
 ) -> Response:
@@ -114,3 +133,260 @@ def _about(index: IndexReader, collection: str, values: dict[str, Any]) -> Respo
     """Return values as an answer that says where they are from; written in the same thread."""
     generation = reading.generation_of(index)
     return reply({"collection": collection, "generation": generation, **values})
+
+
+# Pairs between two looks at the clock.
+BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredText:
+    """One text: how probable it is that it answers, and how probable each stretch of it."""
+
+    index: int
+    score: float
+    spans: tuple[tuple[int, int, float], ...]
+
+
+def scorer_of(settings: Settings) -> PairScorer:
+    """Return the scorer of the settings, whether or not searches use it."""
+    scorer = open_scorer(replace(settings.rerank, enabled=True))
+    if scorer is None:
+        raise ConfigError("no re-ranking model", hint="set rerank.model")
+    return scorer
+
+
+def scored(
+    scorer: PairScorer,
+    query: str,
+    texts: Sequence[str],
+    *,
+    window_tokens: int,
+    seconds: float,
+    is_raw: bool = False,
+) -> list[ScoredText]:
+    """Return the texts best first; a long one counts with its best stretch, and none is cut."""
+    due = time.monotonic() + seconds
+    windows = [stretches(text, window_tokens) for text in texts]
+    flat = list(
+        dict.fromkeys(
+            text[a:b].strip() for text, own in zip(texts, windows, strict=True) for a, b in own
+        )
+    )
+    known: dict[str, float] = {}
+    for at in range(0, len(flat), BATCH):
+        if time.monotonic() > due:
+            raise took_too_long(seconds)
+        some = flat[at : at + BATCH]
+        known.update(zip(some, _scores(scorer, query, some, is_raw=is_raw), strict=True))
+    lowest = min(known.values(), default=0.0) if is_raw else 0.0
+    found = []
+    for number, (text, own) in enumerate(zip(texts, windows, strict=True)):
+        spans = tuple((a, b, known[text[a:b].strip()]) for a, b in own)
+        best = max((score for _, _, score in spans), default=lowest)
+        found.append(ScoredText(number, best, spans))
+    return sorted(found, key=lambda each: (-each.score, each.index))
+
+
+def _scores(
+    scorer: PairScorer, query: str, texts: Sequence[str], *, is_raw: bool
+) -> Sequence[float]:
+    if is_raw:
+        loaded: Any = scorer.load() if isinstance(scorer, LazyScorer) else scorer
+        if hasattr(loaded, "logits"):
+            return cast(list[float], loaded.logits(query, texts))
+    return checked(scorer.score(query, texts), len(texts))
+
+
+def encoder_of(settings: Settings) -> Encoder:
+    encoder = open_encoder(settings.embedding)
+    if encoder is None:
+        raise ConfigError("no embedding model", hint="set embedding.model")
+    return encoder
+
+
+def embedded(
+    encoder: Encoder, texts: Sequence[str], *, is_query: bool, seconds: float
+) -> tuple[Any, int]:
+    """Return the vectors of texts, and how many tokens they have."""
+    due = time.monotonic() + seconds
+    found = [np.zeros((0, encoder.spec.dimension), np.float32)]
+    tokens = 0
+    for at in range(0, len(texts), BATCH):
+        if time.monotonic() > due:
+            raise took_too_long(seconds)
+        some = texts[at : at + BATCH]
+        tokens += sum(len(encoder.token_starts(text)) for text in some)
+        if is_query:
+            found.append(np.array([encoder.encode_query(text) for text in some], np.float32))
+        else:
+            prefix = encoder.spec.text_prefix
+            found.append(np.asarray(encoder.encode([prefix + t for t in some]), np.float32))
+    return np.concatenate(found), tokens
+
+
+def as_base64(vector: Any) -> str:
+    """Return a vector as OpenAI's clients ask for it: little-endian floats of 32 bits."""
+    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode("ascii")
+
+
+rerank_router = APIRouter(tags=["compatibility"], responses=ERRORS)
+MAX_CHARS = 200_000  # of one text
+
+
+class SpanWish(BaseModel):
+    """Which stretches of a text make it relevant."""
+
+    model_config = ConfigDict(extra="ignore")
+    mode: str = "disabled"
+    threshold: float = 0.1
+    max_spans: Annotated[int, Field(ge=1)] | None = None
+
+
+class RerankBody(BaseModel):
+    """A question and texts, in any of the dialects; unknown fields are overlooked."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [
+                {"query": "earth rod spacing", "documents": ["2.4 m apart", "red"], "top_n": 1}
+            ]
+        },
+    )
+    query: Annotated[str, Field(max_length=10_000)]
+    model: str | None = None
+    documents: list[str | dict[str, Any]] | None = None
+    texts: list[str] | None = None
+    top_n: Annotated[int, Field(ge=0)] | None = None
+    top_k: Annotated[int, Field(ge=0)] | None = None
+    return_documents: bool | None = None
+    return_text: bool = False
+    raw_scores: bool = False
+    rank_fields: list[str] | None = None
+    relevant_spans: SpanWish | None = None
+
+    def plain_texts(self) -> list[str]:
+        """Return the texts; ServiceError if a document has none."""
+        if self.texts is not None:
+            return self.texts
+        if self.documents is None:
+            raise ServiceError("documents: missing", 422, hint="or texts, as TEI has it")
+        return [_text(each, self.rank_fields) for each in self.documents]
+
+
+def _text(document: str | dict[str, Any], fields: list[str] | None) -> str:
+    if isinstance(document, str):
+        return document
+    names = fields or ["text"]
+    values = [document[name] for name in names if isinstance(document.get(name), str)]
+    if not values:
+        raise ServiceError(f"a document has no {' or '.join(names)}", 422)
+    return "\n".join(values)
+
+
+class TextDocument(BaseModel):
+    text: str
+
+
+class RerankLine(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    index: int
+    relevance_score: float
+    document: TextDocument | None = None
+
+
+class RerankReply(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    id: str
+    model: str
+    results: list[RerankLine]
+    usage: dict[str, int]
+    meta: dict[str, Any]
+
+
+class TeiLine(BaseModel):
+    index: int
+    score: float
+    text: str | None = None
+
+
+class EitherReply(RootModel[RerankReply | list[TeiLine]]):
+    """An object; a bare list where ``texts`` was sent."""
+
+
+@rerank_router.post("/rerank", response_model=EitherReply)
+@rerank_router.post("/v1/rerank", response_model=EitherReply)
+@rerank_router.post("/v2/rerank", response_model=EitherReply)
+async def rerank(
+    body: RerankBody, request: Request, service: TheService, _: Reader, asked: TheAsked
+) -> Response:
+    """Order texts by how probable it is that they answer a question."""
+    texts = body.plain_texts()
+    if len(texts) > service.limits.texts:
+        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
+    if any(len(text) > MAX_CHARS for text in texts):
+        raise ServiceError(f"a text is longer than {MAX_CHARS:,} characters", 413)
+    asked.query, asked.facts["texts"] = body.query, len(texts)
+
+    def work() -> Response:
+        scorer = scorer_of(service.settings)
+        found = scored(
+            scorer,
+            body.query,
+            texts,
+            window_tokens=service.settings.rerank.window_tokens,
+            seconds=service.limits.search_seconds,
+            is_raw=body.raw_scores,
+        )
+        wanted = body.top_n or body.top_k or len(found)
+        if body.texts is not None:
+            return reply(_tei(found[:wanted], texts, with_text=body.return_text))
+        is_v2 = request.url.path == "/v2/rerank"
+        return reply(_union(body, found[:wanted], texts, scorer.id, is_v2=is_v2))
+
+    return await service.searching.run(service.limits.search_seconds, work)
+
+
+def _tei(found: list[ScoredText], texts: list[str], *, with_text: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": each.index,
+            "score": each.score,
+            **({"text": texts[each.index]} if with_text else {}),
+        }
+        for each in found
+    ]
+
+
+def _union(
+    body: RerankBody, found: list[ScoredText], texts: list[str], model: str, *, is_v2: bool
+) -> dict[str, Any]:
+    # Cohere's second version never gives documents back; Jina and vLLM do if nobody says otherwise.
+    shows = body.return_documents if body.return_documents is not None else not is_v2
+    lines = []
+    for each in found:
+        line: dict[str, Any] = {"index": each.index, "relevance_score": each.score}
+        if shows:
+            line["document"] = {"text": texts[each.index]}
+        if body.relevant_spans is not None and body.relevant_spans.mode == "enabled":
+            line["relevant_spans"] = _spans(each, body.relevant_spans)
+        lines.append(line)
+    words = sum(len(text.split()) for text in texts) + len(body.query.split())
+    answer: dict[str, Any] = {
+        "id": f"rerank-{secrets.token_hex(8)}",
+        "object": "rerank",
+        "model": model,
+        "results": lines,
+        "usage": {"prompt_tokens": words, "total_tokens": words},
+        "meta": {
+            "api_version": {"version": "2" if is_v2 else "1"},
+            "billed_units": {"search_units": 1},
+        },
+    }
+    return {**answer, "data": lines} if body.top_k is not None else answer
+
+
+def _spans(found: ScoredText, wish: SpanWish) -> list[dict[str, Any]]:
+    good = sorted((s for s in found.spans if s[2] >= wish.threshold), key=lambda s: (-s[2], s[0]))
+    return [{"start": a, "end": b, "score": score} for a, b, score in good[: wish.max_spans]]

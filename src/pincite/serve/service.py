@@ -1,33 +1,171 @@
-"""What all routes share: collections, keys, threads, limits and figures of one process."""
+"""The service: bounded work on leased indexes."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import os
+import sqlite3
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from threading import Lock
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pincite.core.errors import ConfigError, PinciteError
-from pincite.core.settings import Settings
+from pincite.answer.asker import Message
+from pincite.model.errors import ConfigError, PinciteError
+from pincite.model.settings import Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
-from pincite.serve.audit_log import AuditLog
-from pincite.serve.callers import OWNER, Caller, caller_of
-from pincite.serve.collections import Collection
-from pincite.serve.errors import ServiceError
-from pincite.serve.keys import Keys, read_keys
+from pincite.serve.access import OWNER, AuditLog, Buckets, Caller, Keys, caller_of, read_keys
+from pincite.serve.collections import ServedCollection
+from pincite.serve.errors import ServiceError, overloaded, took_too_long
 from pincite.serve.metrics import HttpMetrics
-from pincite.serve.rates import Buckets
-from pincite.serve.sessions import Sessions
-from pincite.serve.work import Work
 from pincite.store.location import Location
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Work:
+    """A pool of threads with a bounded queue; called from the event loop alone."""
+
+    def __init__(self, name: str, threads: int, queue: int) -> None:
+        self.name = name
+        self.most = threads + queue
+        self.pending = 0  # running and waiting
+        self.shed = 0
+        self._threads = threads
+        self._seconds = 0.05  # of one piece of work lately, to tell when to come back
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"pincite-{name}")
+
+    async def run(
+        self, seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return what the work returns; ServiceError if there is no room or no time for it."""
+        future = self.submit(work, *args, **kwargs)
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), seconds or None)
+        except TimeoutError:
+            if not future.done():
+                future.cancel()
+                raise took_too_long(seconds) from None
+            raise
+        except asyncio.CancelledError:
+            future.cancel()  # what nobody waits for is not begun
+            raise
+
+    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """Begin the work, or refuse it; the answer can be cancelled as long as it waits."""
+        if self.pending >= self.most:
+            self.shed += 1
+            raise overloaded(max(1.0, self._seconds * self.pending / self._threads))
+        return self.go_on(work, *args, **kwargs)
+
+    def go_on(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """Begin a part of something that was let in before: it is never refused."""
+        self.pending += 1
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()
+        begun: list[float] = []
+        call: Callable[[], T] = partial(work, *args, **kwargs)
+
+        def timed() -> T:
+            begun.append(time.monotonic())
+            return context.run(call)
+
+        inner = self._pool.submit(timed)
+
+        def ended(done: Future[T]) -> None:
+            took = time.monotonic() - begun[0] if begun else None
+            with suppress(RuntimeError):  # the loop has ended, and its counts with it
+                loop.call_soon_threadsafe(self._ended, took)
+
+        inner.add_done_callback(ended)
+        return asyncio.wrap_future(inner)
+
+    def _ended(self, took: float | None) -> None:
+        self.pending -= 1
+        if took is not None:
+            self._seconds += (took - self._seconds) / 20
+
+    def close(self) -> None:
+        """Let what was begun come to its end; nothing else is begun."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def forget(future: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody waits for."""
+    if not future.cancelled():
+        future.exception()
+
+
+_TABLE = """CREATE TABLE IF NOT EXISTS messages (
+    owner TEXT NOT NULL, session TEXT NOT NULL, at REAL NOT NULL, role TEXT NOT NULL,
+    text TEXT NOT NULL)"""
+
+
+class Sessions:
+    """Messages by owner and session. In a file, several worker processes share them."""
+
+    def __init__(self, file: Path | None, sessions: int, messages: int) -> None:
+        self._most, self._messages = max(1, sessions), max(2, messages)
+        self._lock = Lock()
+        self._file = file
+        self._opened: sqlite3.Connection | None = None
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        """The open database; whoever asks holds the lock."""
+        if self._opened is None:
+            name = ":memory:" if self._file is None else str(self._file)
+            self._opened = sqlite3.connect(name, check_same_thread=False, timeout=10)
+            with self._opened as database:
+                database.execute(_TABLE)
+                database.execute("CREATE INDEX IF NOT EXISTS one ON messages (owner, session)")
+        return self._opened
+
+    def history(self, owner: str, session: str) -> list[Message]:
+        """Return what was said, oldest first."""
+        sql = "SELECT role, text FROM messages WHERE owner = ? AND session = ? ORDER BY rowid"
+        with self._lock:
+            rows = self._database.execute(sql, (owner, session)).fetchall()
+        return [Message(role, text) for role, text in rows]
+
+    def add(self, owner: str, session: str, question: str, answer: str) -> None:
+        """Remember a question and its answer; the oldest of too many are forgotten."""
+        now = time.time()
+        new = [(owner, session, now, "user", question), (owner, session, now, "assistant", answer)]
+        with self._lock, self._database as database:
+            database.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", new)
+            database.execute(
+                "DELETE FROM messages WHERE owner = ? AND session = ? AND rowid NOT IN (SELECT "
+                "rowid FROM messages WHERE owner = ? AND session = ? ORDER BY rowid DESC LIMIT ?)",
+                (owner, session, owner, session, self._messages),
+            )
+            database.execute(
+                "DELETE FROM messages WHERE (owner, session) NOT IN (SELECT owner, session FROM "
+                "messages GROUP BY owner, session ORDER BY max(rowid) DESC LIMIT ?)",
+                (self._most,),
+            )
+
+    def forget(self, owner: str, session: str) -> bool:
+        """Forget a session; False if there was none."""
+        with self._lock, self._database as database:
+            sql = "DELETE FROM messages WHERE owner = ? AND session = ?"
+            return database.execute(sql, (owner, session)).rowcount > 0
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+
+
 DEFAULT = "default"
 # Wrong keys of one address a minute; a person who mistypes needs fewer.
 FAILURES_PER_MINUTE = 30
@@ -44,7 +182,7 @@ class Options:
     sessions: Path | None = None  # file of chats, which several processes share; None: in memory
 
 
-class Service:
+class SearchService:
     """One process of the service; lives as long as its event loop."""
 
     def __init__(
@@ -57,7 +195,7 @@ class Service:
             raise ConfigError("no index to serve", hint="name one: pincite serve --index FOLDER")
         self.reranking = Metrics(log_queries=settings.rerank.log_queries)
         self.collections = {
-            name: Collection(name, place, settings, self.reranking)
+            name: ServedCollection(name, place, settings, self.reranking)
             for name, place in places.items()
         }
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
@@ -112,7 +250,7 @@ class Service:
             await asyncio.sleep(max(0.05, self.limits.reload_seconds))
             await asyncio.to_thread(work)
 
-    def _follow(self, collection: Collection) -> None:
+    def _follow(self, collection: ServedCollection) -> None:
         try:
             collection.refresh()
         except PinciteError:
@@ -162,7 +300,7 @@ class Service:
                 "too many requests with this key", 429, hint="come back later", retry_after=wait
             )
 
-    def collection(self, caller: Caller, name: str = "") -> Collection:
+    def collection(self, caller: Caller, name: str = "") -> ServedCollection:
         """Return a collection that the caller may use; an unknown one looks like a forbidden one.
 
         Without a name it is the only one, or the one that is called "default".
@@ -210,7 +348,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 @dataclass(slots=True)
-class Asked:
+class AuditFacts:
     """What a request tells the audit log besides its path and status."""
 
     caller: str | None = None

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from pincite.core.errors import IndexBusy, StoreError, reason_of
+from pincite.model.errors import IndexBusy, StoreError, reason_of
 
 BLOCK = 1 << 20
 

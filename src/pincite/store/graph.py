@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from pincite.core.types import Link, Span
+from pincite.model.types import Link, Span
 from pincite.store.segment import RecentCache, Segment
 
 # How many places behind a chunk are looked at for what is inside it: bounds every statement.

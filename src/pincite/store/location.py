@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from pincite.core.errors import ConfigError
-from pincite.core.locations import has_stray_password, is_server, redact_url
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import ConfigError, has_stray_password, is_server, redact_url
+from pincite.model.settings import StoreSettings
 from pincite.store.manifest import Manifest, current, has_pointer, pointer_text
 from pincite.store.server.contract import StoreEngine
 from pincite.store.server.snapshot import ServerSnapshot

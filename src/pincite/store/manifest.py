@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import MALFORMED, StaleIndex, StoreError
+from pincite.model.errors import MALFORMED, StaleIndex, StoreError
 from pincite.store.files import LISTING, delete, sha256_of, sync, write_durably
 from pincite.store.format import FORMAT, READABLE
 

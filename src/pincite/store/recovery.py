@@ -13,8 +13,8 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from pincite.core.errors import StaleIndex, StoreError
-from pincite.core.types import Loaded
+from pincite.model.errors import StaleIndex, StoreError
+from pincite.model.types import ParsedDocument
 from pincite.store.files import (
     ARRAYS,
     LISTING,
@@ -79,7 +79,7 @@ def rewrite_listing(folder: Path, entry: Owner) -> bool:
     return False
 
 
-def documents_of(folder: Path, entry: SegmentEntry) -> Iterator[Loaded]:
+def documents_of(folder: Path, entry: SegmentEntry) -> Iterator[ParsedDocument]:
     """Yield the live documents of a damaged segment that a checksum vouches for.
 
     If the database is whole, that is all of them. If it is not, each document has a checksum of
@@ -106,7 +106,7 @@ def documents_of(folder: Path, entry: SegmentEntry) -> Iterator[Loaded]:
                 yield loaded
 
 
-def _numbered(segment: Segment, number: int) -> Loaded | None:
+def _numbered(segment: Segment, number: int) -> ParsedDocument | None:
     """Return a document by its number; None if it is dropped or cannot be read."""
     try:
         sql = "SELECT id, first, last FROM documents WHERE number = ?"

@@ -18,8 +18,17 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from pincite.core.errors import MALFORMED, StoreError
-from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded, Span
+from pincite.model.errors import MALFORMED, StoreError
+from pincite.model.types import (
+    Box,
+    Chunk,
+    Document,
+    Enrichment,
+    Link,
+    ParsedDocument,
+    ReaderWarning,
+    Span,
+)
 from pincite.store.files import Array, read_arrays, write_folder
 from pincite.store.manifest import SEGMENTS, SegmentEntry, VectorEntry, check_files, home_of
 
@@ -78,7 +87,7 @@ REMEMBERED_WORDS = 20_000
 class Entry:
     """A document on its way into a segment, with the keys that its chunks are found by."""
 
-    loaded: Loaded
+    loaded: ParsedDocument
     keys: Sequence[tuple[str, str]] = field(default=())  # (normalised locator or title, chunk id)
 
 
@@ -117,7 +126,7 @@ class _Rows:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._words: dict[str, int] = {}
-        self._facts: dict[Facts, int] = {}
+        self._facts: dict[Enrichment, int] = {}
         self._last_word = 0
         self._chunks = 0
         self.documents = 0
@@ -157,7 +166,7 @@ class _Rows:
         self.searched += sum(chunk.searched for chunk in loaded.chunks)
 
     def _row(
-        self, chunk: Chunk, document: int, ordinals: Mapping[str, int], facts: Facts | None
+        self, chunk: Chunk, document: int, ordinals: Mapping[str, int], facts: Enrichment | None
     ) -> tuple[Any, ...]:
         return (
             *(ordinals[chunk.id], chunk.id, document, chunk.span.start, chunk.span.end),
@@ -168,7 +177,7 @@ class _Rows:
             None if facts is None else self._known(facts),
         )
 
-    def _known(self, facts: Facts) -> int:
+    def _known(self, facts: Enrichment) -> int:
         """Return the number of these facts: most chunks share theirs with many others."""
         number = self._facts.get(facts)
         if number is None:
@@ -189,7 +198,7 @@ class _Rows:
         return number
 
 
-def as_json(value: Facts | Finding) -> str:
+def as_json(value: Enrichment | ReaderWarning) -> str:
     return json.dumps(asdict(value), sort_keys=True, ensure_ascii=False)
 
 
@@ -198,12 +207,12 @@ DIGEST_BYTES = 16
 _facts_text = lru_cache(20_000)(repr)  # most chunks share theirs with many others
 
 
-def digest_of(loaded: Loaded) -> bytes:
+def digest_of(loaded: ParsedDocument) -> bytes:
     """Return a hash of all that an index keeps of a document.
 
     What a database gives back has the same one, or is not what was written.
     """
-    document, nothing = loaded.document, Facts()
+    document, nothing = loaded.document, Enrichment()
     chunks = [
         (
             *(c.id, c.span.start, c.span.end, c.own_end, c.kind, c.locator, c.title, c.path),
@@ -438,10 +447,10 @@ class Segment:
             for source, relation, target, start, end in rows
         ]
 
-    def findings(self, doc_id: str) -> list[Finding]:
+    def findings(self, doc_id: str) -> list[ReaderWarning]:
         """Return what the reader noticed about a document."""
         rows = self._of_document("t.value", "findings", doc_id)
-        return [Finding(**json.loads(row[0])) for row in rows]
+        return [ReaderWarning(**json.loads(row[0])) for row in rows]
 
     def boxes(self, doc_id: str, within: tuple[int, int] | None = None) -> list[Box]:
         """Return where a document's words stand on its pages, or those between two offsets."""
@@ -449,7 +458,7 @@ class Segment:
         rows = self._of_document(_BOX_COLUMNS, "boxes", doc_id, where, *values)
         return [Box(*row) for row in rows]
 
-    def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
+    def facts(self, ids: Sequence[str]) -> dict[str, Enrichment]:
         """Return what enrichment knows of these chunks."""
         return _as_facts(self.select_in(f"{_FACTS} c.id IN ({{}})", ids))
 
@@ -464,13 +473,13 @@ class Segment:
             own = [(key, loaded.chunks[ordinal - first].id) for ordinal, key in keys[start:end]]
             yield Entry(loaded, own)
 
-    def loaded(self, doc_id: str, first: int, last: int) -> Loaded | None:
+    def loaded(self, doc_id: str, first: int, last: int) -> ParsedDocument | None:
         """Return a document with all that was read from it; None if it is not here (any more)."""
         document = self.document(doc_id)
         if document is None:
             return None
         rows = self.chunk_rows("WHERE ordinal BETWEEN ? AND ? ORDER BY ordinal", (first, last))
-        return Loaded(
+        return ParsedDocument(
             document,
             [to_chunk(row, document.text) for row in rows],
             self.links(doc_id),
@@ -510,8 +519,8 @@ class Segment:
         return live
 
 
-def _as_facts(rows: Iterable[tuple[Any, ...]]) -> dict[str, Facts]:
-    return {chunk_id: Facts.from_plain(json.loads(value)) for chunk_id, value in rows}
+def _as_facts(rows: Iterable[tuple[Any, ...]]) -> dict[str, Enrichment]:
+    return {chunk_id: Enrichment.from_plain(json.loads(value)) for chunk_id, value in rows}
 
 
 def _whole(value: Any) -> Any:

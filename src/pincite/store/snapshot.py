@@ -8,19 +8,12 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from pincite.core.editions import Edition, effective_from, parse_date, work_of
-from pincite.core.errors import StoreError
-from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link
+from pincite.model.editions import Edition, effective_from, parse_date, work_of
+from pincite.model.errors import StoreError
+from pincite.model.types import Box, Chunk, Document, Enrichment, Link, ReaderWarning
 from pincite.store.files import Array, explained
 from pincite.store.graph import GraphRows
-from pincite.store.manifest import (
-    POINTER,
-    Manifest,
-    current,
-    home_of,
-    manifest_file,
-    pointer,
-)
+from pincite.store.manifest import POINTER, Manifest, current, home_of, manifest_file, pointer
 from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk
 
 KEPT_CHARS = 16_000_000  # of the texts of recently used documents
@@ -186,7 +179,7 @@ class Snapshot:
         """Return the edges that start in a document."""
         return [link for segment in self.segments for link in segment.links(doc_id)]
 
-    def findings(self, doc_id: str) -> list[Finding]:
+    def findings(self, doc_id: str) -> list[ReaderWarning]:
         """Return what the reader noticed about a document."""
         return [each for segment in self.segments for each in segment.findings(doc_id)]
 
@@ -194,9 +187,9 @@ class Snapshot:
         """Return where a document's words stand on its pages, or those between two offsets."""
         return [box for segment in self.segments for box in segment.boxes(doc_id, within)]
 
-    def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
+    def facts(self, ids: Sequence[str]) -> dict[str, Enrichment]:
         """Return what enrichment knows of these chunks."""
-        known: dict[str, Facts] = {}
+        known: dict[str, Enrichment] = {}
         for segment in self.segments:
             known |= segment.facts(ids)
         return known

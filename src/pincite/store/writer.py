@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import StaleIndex, StoreError
+from pincite.model.errors import StaleIndex, StoreError
 from pincite.store.files import Array, explained, write_folder, write_lock
 from pincite.store.manifest import (
     VECTORS,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.core.settings import Settings
-from pincite.core.types import Chunk, Document, Loaded, Span
-from pincite.exchange import export_index
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.maintain.exchange import export_index
+from pincite.model.settings import Settings
+from pincite.model.types import Chunk, Document, ParsedDocument, Span
+from pincite.read.load import parse
 from pincite.store.location import Location, open_snapshot
 
 _THINGS = ("boiler", "ladder", "vessel", "antenna", "crane", "tunnel", "furnace", "harbour")
@@ -52,7 +52,7 @@ def library(size: int = 9) -> dict[str, str]:
     return texts
 
 
-def loaded(name: str, text: str, settings: Settings, **meta: str) -> Loaded:
+def loaded(name: str, text: str, settings: Settings, **meta: str) -> ParsedDocument:
     """Return a text as it is read, with more facts about it."""
     found = parse(text.encode(), name, settings.ingest)
     document = replace(found.document, meta={**found.document.meta, **meta})

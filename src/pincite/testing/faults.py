@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from pincite.core.errors import IndexBusy, StoreError, StoreUnavailable
-from pincite.core.settings import Settings, StoreSettings
 from pincite.index.builder import IndexBuilder
+from pincite.model.errors import IndexBusy, StoreError, StoreUnavailable
+from pincite.model.settings import Settings, StoreSettings
 from pincite.search.reader import IndexReader
 from pincite.store.location import open_snapshot
 from pincite.testing.documents import build, library, loaded, rules

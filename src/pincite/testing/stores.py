@@ -17,17 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from pincite.core.errors import IndexBusy, PinciteError, StaleIndex, StoreError
-from pincite.core.settings import Settings, TokenSettings
-from pincite.core.types import Document, Filters, Finding, Loaded, Ranking
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
+from pincite.model.errors import IndexBusy, PinciteError, StaleIndex, StoreError
+from pincite.model.settings import Settings, TokenSettings
+from pincite.model.types import Document, Filters, ParsedDocument, Ranking, ReaderWarning
 from pincite.search.reader import IndexReader
 from pincite.store.location import Location, open_snapshot, open_writer, shape_of
 from pincite.testing.documents import build, exported, library, lines_of, loaded, rules
 from pincite.testing.watching import WatchContract
-from pincite.update import remove
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, remove
 
 QUERIES = (
     "how many days to inspect a boiler",
@@ -49,7 +48,7 @@ FILTERS = (
 )
 _KILLED = """
 import os, sys
-from pincite.core.settings import Settings
+from pincite.model.settings import Settings
 from pincite.index.builder import IndexBuilder
 from pincite.testing.documents import library, loaded
 settings = Settings()
@@ -111,12 +110,12 @@ class StoreContract(WatchContract):
     def test_odd_and_large_values(self) -> None:
         text = "A\x00B\x01 \ufeff \u2028 ' \" \\ % $1 {}\n" + "word " * 60_000 + "x" * 3_000_000
         document = Document("o'dd \\ %s $1.txt", text, "T\x00", {"k\x01": "v\x00"})
-        finding = Finding("bad_page", "\x00 {}", 3)
+        finding = ReaderWarning("bad_page", "\x00 {}", 3)
         found_ids = []
         with self.pair() as (location, folder):
             for each in (location, folder):
                 with IndexBuilder(each, Settings()) as builder:
-                    builder.put(Loaded(document, lines_of(document), findings=[finding]))
+                    builder.put(ParsedDocument(document, lines_of(document), findings=[finding]))
                     builder.flush()
                 with open_snapshot(each) as snapshot:
                     found = snapshot.document(document.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pincite.core.locations import is_server
+from pincite.model.errors import is_server
 from pincite.store.location import GenerationPoller, Location, exists, remove_index
 from pincite.testing.documents import build, rules
 

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pincite.update import find_files, ingest_files
+from pincite.read.load import find_files
+from pincite.update import ingest_files
 
 from ..conftest import served, settings
 from .conftest import Opener, opened_pages

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
 from pincite.cli.main import app as cli
-from pincite.evaluate.judgements.files import load
+from pincite.measure.questions import load
 
 from ..conftest import ROOT, served, settings
 from .conftest import AXE, Opener, opened_pages

@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.answer.matches import Match, Matches, word_starts
 from pincite.index.tokens import Analyzer
+from pincite.search.passages import Match, Matches, word_starts
 
 WEIGHTS = {"wire": 2.0, "the": 0.1, "copper": 3.5, "2.5": 1.7}
 WORDS = ("wire", "Wires,", "the", "copper", "2.5", "copper-wire", "other", "\n\n", "\u2003", " ")

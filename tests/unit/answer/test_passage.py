@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pincite.answer.passage import SNIPPET_CHARS, Passage
 from pincite.api import Index
+from pincite.search.passages import SNIPPET_CHARS, Passage
 
 RULES = """# Station rules
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.answer.stream import NOBODY, Ended, SentenceReader, cited_numbers
+from pincite.answer.sentences import NOBODY, Ended, SentenceReader, cited_numbers
 
 
 def read(*pieces: str) -> tuple[str, list[Ended]]:

@@ -6,8 +6,8 @@ import pytest
 
 from pincite.answer.values import Source
 from pincite.answer.verify import Verifier
-from pincite.core.types import Span
 from pincite.index.tokens import Analyzer
+from pincite.model.types import Span
 
 ROD = (
     "(B) Spacing. Where more than one rod is used, they shall be at least 2.4 m apart.\n"

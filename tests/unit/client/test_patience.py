@@ -9,11 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pincite.client import AsyncClient, Client
-from pincite.client.client import Attempts, Patience
-from pincite.client.errors import Refused, Unreachable, Unreadable
-from pincite.core.errors import ConfigError, PinciteError
-from pincite.core.types import Filters
+from pincite.client.client import AsyncClient, Attempts, Client, Patience
+from pincite.client.errors import RequestRefused, Unreachable, Unreadable
+from pincite.model.errors import ConfigError, PinciteError
+from pincite.model.types import Filters
 
 QUICK = Patience(tries=3, first_seconds=0.001)
 BUSY = {"error": {"kind": "Overloaded", "message": "too much to do", "hint": "come back later"}}
@@ -98,7 +97,7 @@ def test_what_was_refused_before_it_began_is_asked_again() -> None:
 
 def test_a_server_that_stays_busy_is_told_in_its_own_words() -> None:
     def check(server: Server, told: object) -> None:
-        assert isinstance(told, Refused) and len(server.requests) == 3
+        assert isinstance(told, RequestRefused) and len(server.requests) == 3
         assert (told.status, told.message, told.hint) == (503, "too much to do", "come back later")
         assert told.kind == "Overloaded"
 
@@ -107,7 +106,7 @@ def test_a_server_that_stays_busy_is_told_in_its_own_words() -> None:
 
 def test_nobody_waits_longer_than_wanted() -> None:
     def check(server: Server, told: object) -> None:
-        assert isinstance(told, Refused) and len(server.requests) == 1
+        assert isinstance(told, RequestRefused) and len(server.requests) == 1
 
     both(lambda: Server(busy(after="3600")), check)
 
@@ -115,7 +114,7 @@ def test_nobody_waits_longer_than_wanted() -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500, 504])
 def test_other_errors_are_final(status: int) -> None:
     def check(server: Server, told: object) -> None:
-        assert isinstance(told, Refused) and told.status == status
+        assert isinstance(told, RequestRefused) and told.status == status
         assert len(server.requests) == 1
 
     both(lambda: Server(httpx.Response(status, json=BUSY)), check)
@@ -153,7 +152,7 @@ def test_a_rejected_upload_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(b"\0")
     told = {**JOB, "state": "rejected", "reason": "not text", "hint": "give it its true ending"}
-    with pytest.raises(Refused, match="not text") as caught:
+    with pytest.raises(RequestRefused, match="not text") as caught:
         list(blocking(Server(httpx.Response(202, json=told))).upload(file))
     assert caught.value.hint == "give it its true ending"
 
@@ -166,7 +165,7 @@ def test_answers_of_strangers_are_told(body: bytes) -> None:
     both(lambda: Server(httpx.Response(200, content=body)), check)
 
     def refused(server: Server, told: object) -> None:
-        assert isinstance(told, Refused) and "status 502" in told.message
+        assert isinstance(told, RequestRefused) and "status 502" in told.message
 
     both(lambda: Server(httpx.Response(502, content=body)), refused)
 

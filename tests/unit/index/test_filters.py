@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ConfigError, SourceError, StaleIndex
-from pincite.core.settings import SearchSettings, Settings
-from pincite.core.types import Filters
-from pincite.index.audiences import audience_of
-from pincite.index.filters import REMEMBERED, RowFilter
-from pincite.ingest.access import access_tags
+from pincite.index.filters import REMEMBERED, RowFilter, audience_of
+from pincite.model.errors import ConfigError, SourceError, StaleIndex
+from pincite.model.settings import SearchSettings, Settings
+from pincite.model.types import Filters
+from pincite.read.load import access_tags
 
 CODE = """# Harbour Code, {year} Edition
 

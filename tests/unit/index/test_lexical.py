@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.model.settings import Settings
+from pincite.read.load import parse
 from pincite.update import remove
 
 TEXTS = {"a.md": "# A\n\nbox fuse box\n", "b.md": "# B\n\nbox wire\n", "c.md": "# C\n\nlamp fuse\n"}

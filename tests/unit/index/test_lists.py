@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.core.errors import ModelError
-from pincite.index import lists
-from pincite.index.lists import lists_of, looked_at, nearest_lists
+from pincite.index import ragged
+from pincite.index.ragged import lists_of, looked_at, nearest_lists
 from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
+from pincite.model.errors import ModelError
 from pincite.search.meaning import MeaningScores
 from pincite.store.files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
@@ -183,8 +183,8 @@ def test_segments_with_and_without_lists_are_searched_together(
 
 
 def test_few_vectors_get_no_lists_and_the_same_ones_the_same_lists(drawn: Array) -> None:
-    assert lists_of(drawn[: lists.LISTED_FROM]) == {}
-    some = drawn[: lists.LISTED_FROM + 1]
+    assert lists_of(drawn[: ragged.LISTED_FROM]) == {}
+    some = drawn[: ragged.LISTED_FROM + 1]
     one, two = lists_of(some), lists_of(some)
     assert all(np.array_equal(one[name], two[name]) for name in one)
 

@@ -9,13 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pincite.index.postings import (
-    MAX_COUNT,
-    build_postings,
-    live_terms,
-    pair_key,
-    term_key,
-)
+from pincite.index.postings import MAX_COUNT, build_postings, live_terms, pair_key, term_key
 from pincite.index.postings import _field as field_of
 from pincite.store.segment import Field
 

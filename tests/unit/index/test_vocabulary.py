@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import StoreError
-from pincite.index.vocabulary import Vocabulary, packed, plain_words, unpacked
+from pincite.index.postings import Vocabulary, packed, plain_words, unpacked
+from pincite.model.errors import StoreError
 
 LETTERS = st.text("abcdefghijklmnopqrstuvwxyzéü", min_size=5, max_size=20)
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from pincite.index.windows import window_scores
+from pincite.index.lexical import window_scores
 
 K1 = 0.2
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pincite.core.types import Chunk, Document, Facts, Loaded, Span
-from pincite.ingest.references.citations import citations
 from pincite.model.locators import Mention, in_range, keys_of, locator_key, mentions
+from pincite.model.types import Chunk, Document, Enrichment, ParsedDocument, Span
+from pincite.read.references.citations import citations
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def chunk(locator: str, kind: str = "clause", title: str = "") -> Chunk:
 
 def test_keys_are_locators_titles_of_headings_terms_and_aliases() -> None:
     chunks = [chunk("§ 1.1", "section", "Scope."), chunk("1.1(a)", "clause", "First"), chunk("")]
-    facts = {"id 1.1(a)": Facts(terms=("Armour Rating",), aliases=("AR",))}
-    assert keys_of(Loaded(Document("d", ""), chunks, facts=facts)) == [
+    facts = {"id 1.1(a)": Enrichment(terms=("Armour Rating",), aliases=("AR",))}
+    assert keys_of(ParsedDocument(Document("d", ""), chunks, facts=facts)) == [
         ("1.1", "id § 1.1"),
         ("scope", "id § 1.1"),
         ("1.1(a)", "id 1.1(a)"),

@@ -41,7 +41,7 @@ def test_a_whole_wheel_has_no_problem(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pincite/embed/minilm/model.onnx", "pincite-1.0.dist-info/licenses/LICENSE"]
+    "name", ["pincite/encode/minilm/model.onnx", "pincite-1.0.dist-info/licenses/LICENSE"]
 )
 def test_what_is_missing_is_named(tmp_path: Path, name: str) -> None:
     assert build.wheel_problems(wheel(tmp_path, without=name), "1.0") == [f"missing: {name}"]

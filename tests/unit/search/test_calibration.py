@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import ModelError
+from pincite.model.errors import ModelError
 from pincite.search.calibration import Calibration, calibration_error, fitted, threshold_for
 
 

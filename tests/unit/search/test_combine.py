@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.core.settings import RerankSettings
+from pincite.model.settings import RerankSettings
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.rerank import combined
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import IngestSettings, Settings
+from pincite.model.settings import IngestSettings, Settings
 from pincite.search.neighbours import Neighbours
 from pincite.search.related import Companion, companions
 

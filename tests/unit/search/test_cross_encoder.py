@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import ConfigError, ModelError
+from pincite.model.errors import ConfigError, ModelError
 from pincite.search.cross_encoder import CrossEncoder, open_cross_encoder
 
 QUESTION = "How often must a fire extinguisher be inspected?"
@@ -23,7 +23,7 @@ TEXTS = [
 # The float network in torch, before export and quantisation.
 REFERENCE = [3.23, -1.262, -3.48, -0.656]
 HOME = Path(str(files("pincite.search").joinpath("minilm")))
-WORDS = Path(str(files("pincite.embed").joinpath("minilm", "tokenizer.json")))
+WORDS = Path(str(files("pincite.encode").joinpath("minilm", "tokenizer.json")))
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
 
 def test_reading_pairs_needs_less_than_half_a_gigabyte() -> None:
     code = (
-        "import resource; from pincite.core.rerank_settings import RerankSettings;"
+        "import resource; from pincite.model.settings import RerankSettings;"
         "from pincite.search.scorers import open_scorer;"
         "scorer = open_scorer(RerankSettings(enabled=True));"
         "scorer.score('how far apart are rods', ['rods stand apart ' * 100] * 24);"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.types import Query
 from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex
+from pincite.model.types import Query
 from pincite.search.candidates import Candidates
 from pincite.search.gather import Gather
 from pincite.search.meaning import Meaning

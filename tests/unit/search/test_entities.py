@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import IngestSettings, SearchSettings, Settings
-from pincite.core.types import Query
 from pincite.model.locators import locator_key
+from pincite.model.settings import IngestSettings, SearchSettings, Settings
+from pincite.model.types import Query
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import build
 from pincite.search.places import find_entities

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.core.settings import GraphSettings
 from pincite.index.rows import Rows
+from pincite.model.settings import GraphSettings
 from pincite.search.candidates import Candidates
 from pincite.search.graph import PRESETS, NeighbourLift, pagerank
 from pincite.search.neighbours import Neighbour

@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from pincite.core.errors import ModelError
+from pincite.model.errors import ModelError
 from pincite.search.guard import Breaker, Busy, Guard, Resting, TookTooLong
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ConfigError, ModelError, PinciteError
-from pincite.core.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.errors import ConfigError, ModelError, PinciteError
+from pincite.model.settings import RerankSettings, SearchSettings, Settings
 from pincite.search.http_scorer import HttpScorer
 from pincite.search.scorers import open_scorer
 from pincite.search.windows import BadScores

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ConfigError
-from pincite.core.settings import LateSettings, SearchSettings, Settings
-from pincite.core.types import Query
-from pincite.embed.windows import windows_of
+from pincite.encode.windows import windows_of
+from pincite.model.errors import ConfigError
+from pincite.model.settings import LateSettings, SearchSettings, Settings
+from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.late import LateInteraction
-from pincite.update import ingest_files
-from pincite.vectorise import embed_index
+from pincite.update import embed_index, ingest_files
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 LATE = Settings(late=LateSettings(weight=0.3))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ModelError
-from pincite.core.settings import LearnSettings, Settings
-from pincite.core.types import Query
-from pincite.learn.features import NAMES, Features
-from pincite.learn.model import Linear, Model, save_model
+from pincite.model.errors import ModelError
+from pincite.model.settings import LearnSettings, Settings
+from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
+from pincite.search.feature_table import NAMES, Features
 from pincite.search.learned import Learned, feature_lines
+from pincite.search.ranker import Linear, RankerModel, save_model
 
 CODE = """# Wiring Code
 
@@ -38,10 +38,10 @@ Steel is not copper.
 """
 
 
-def model(feature: str, weight: float, k: int = 10) -> Model:
+def model(feature: str, weight: float, k: int = 10) -> RankerModel:
     weights = np.zeros(len(NAMES))
     weights[NAMES.index(feature)] = weight
-    return Model("logistic", NAMES, k, Linear(weights))
+    return RankerModel("logistic", NAMES, k, Linear(weights))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import RerankSettings, SearchSettings, Settings
 from pincite.search.metrics import Histogram, Metrics
 from pincite.search.scorers import LazyScorer
 

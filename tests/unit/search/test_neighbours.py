@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.audit import audit
-from pincite.core.settings import IngestSettings, Settings
+from pincite.maintain.audit import audit
+from pincite.model.settings import IngestSettings, Settings
 from pincite.search import neighbours as module
 from pincite.search.neighbours import Neighbours
 from pincite.search.related import references

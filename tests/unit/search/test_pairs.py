@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import ModelError
-from pincite.core.settings import RerankSettings, SearchSettings, Settings
-from pincite.core.types import Query
+from pincite.model.errors import ModelError
+from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.types import Query
 from pincite.search.candidates import Candidates
 from pincite.search.pipeline import build
 from pincite.search.query import ParsedQuery

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.types import Query
+from pincite.model.types import Query
 from pincite.search.candidates import Tier
 from pincite.update import remove
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from pincite.answer.asker import Asker
 from pincite.api import Index
-from pincite.ask.asker import Asker
-from pincite.core.types import Filters
 from pincite.index.corrections import Corrections
-from pincite.index.languages import QueryAnalyzer
+from pincite.index.tokens import QueryAnalyzer
+from pincite.model.types import Filters
+from pincite.read.load import find_files
 from pincite.search import query as module
 from pincite.search.query import QueryReader
-from pincite.update import find_files, ingest_files
+from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import Settings
 from pincite.index.builder import IndexBuilder
-from pincite.ingest.load import parse
+from pincite.model.settings import Settings
+from pincite.read.load import parse
 from pincite.search import related as module
 from pincite.search.related import references
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.core.settings import RoutingSettings, SearchSettings, Settings
-from pincite.core.types import Filters, Query
-from pincite.index.groups import Groups
+from pincite.index.filters import Groups
+from pincite.model.settings import RoutingSettings, SearchSettings, Settings
+from pincite.model.types import Filters, Query
 from pincite.search.pipeline import Searcher, build
 from pincite.search.routing import Route
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pincite.core.errors import ConfigError, ModelError
-from pincite.core.settings import RerankSettings, load_settings
+from pincite.model.errors import ConfigError, ModelError
+from pincite.model.settings import RerankSettings, load_settings
 from pincite.search import scorers
 from pincite.search.http_scorer import HttpScorer
 from pincite.search.scorers import LazyScorer, open_scorer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pincite import Index, find_files, ingest_files
-from pincite.core.settings import load_settings
+from pincite.model.settings import load_settings
 from pincite.search import diversity
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import Spread

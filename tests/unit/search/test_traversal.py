@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pincite import Index, find_files, ingest_files
-from pincite.core.errors import ConfigError
-from pincite.core.settings import load_settings
-from pincite.core.toml_table import Table
-from pincite.core.traversal import TraversalConfig, load_traversal, parse_traversal
 from pincite.index.graph_walk import TraversalIndex
+from pincite.model.errors import ConfigError
+from pincite.model.profiles import TomlReader
+from pincite.model.settings import load_settings
+from pincite.model.traversal import TraversalConfig, load_traversal, parse_traversal
 from pincite.search.traversal import WalkedPlace, walk
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -32,7 +32,7 @@ def walker(index: Index) -> TraversalIndex:
 
 
 def config(**values: object) -> TraversalConfig:
-    return parse_traversal(Table(values, "test"), "v1")
+    return parse_traversal(TomlReader(values, "test"), "v1")
 
 
 def found(walker: TraversalIndex, query: str, **values: object) -> dict[str, WalkedPlace]:
@@ -149,7 +149,7 @@ def test_mistakes_are_found_when_the_profile_is_read(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_is_slow_on_a_query_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pincite.core.patterns.MAX_SECONDS", 0.05)
+    monkeypatch.setattr("pincite.model.profiles.MAX_SECONDS", 0.05)
     own = config(intent=[{"name": "slow", "patterns": ["(a|aa)+$"]}])
     assert own.policy_for("a")[0] == "slow"
     with pytest.raises(ConfigError, match=r"intent slow: patterns: \(a\|aa\)\+\$: took more"):

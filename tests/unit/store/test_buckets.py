@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import StoreError
 from pincite.index.postings import build_postings
+from pincite.model.errors import StoreError
 from pincite.store.segment import Field
 from pincite.store.server.arrays import (
     PAGE_ITEMS,

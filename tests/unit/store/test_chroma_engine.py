@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.errors import StoreError
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import StoreError
+from pincite.model.settings import StoreSettings
 from pincite.store.chroma import client as recording
 from pincite.store.chroma import engine as searching
 from pincite.store.chroma.client import (

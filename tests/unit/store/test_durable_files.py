@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.core.errors import ModelError, StoreError
-from pincite.core.settings import Settings
-from pincite.learn.model import Linear, Model, load_model, save_model
+from pincite.model.errors import ModelError, StoreError
+from pincite.model.settings import Settings
+from pincite.search.ranker import Linear, RankerModel, load_model, save_model
 from pincite.store import manifest as manifest_module
 from pincite.store.files import explained, write_durably, write_folder, write_lock
 from pincite.store.manifest import current
@@ -88,8 +88,8 @@ def test_a_commit_is_one_although_nothing_can_be_swept(
     assert current(tmp_path).generation == 2
 
 
-def model(weight: float) -> Model:
-    return Model("linear", ("bm25", "dense"), 10, Linear(np.array([weight, 1.0])), about={})
+def model(weight: float) -> RankerModel:
+    return RankerModel("linear", ("bm25", "dense"), 10, Linear(np.array([weight, 1.0])), about={})
 
 
 @pytest.mark.parametrize("call", ["fsync", "rename"])

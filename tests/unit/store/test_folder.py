@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.core.errors import IndexBusy, StaleIndex, StoreError
-from pincite.core.settings import LimitSettings, Settings, TokenSettings
-from pincite.core.types import Chunk, Document, Facts, Link, Loaded, Span
+from pincite.model.errors import IndexBusy, StaleIndex, StoreError
+from pincite.model.settings import LimitSettings, Settings, TokenSettings
+from pincite.model.types import Chunk, Document, Enrichment, Link, ParsedDocument, Span
 from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
 from pincite.store.files import write_lock
@@ -30,7 +30,7 @@ SHAPE = Settings().shape()
 def entry(doc_id: str, text: str = "some words", locator: str = "1.1") -> Entry:
     chunk_id = f"id-{doc_id}"
     chunk = Chunk(chunk_id, Span(doc_id, 0, len(text)), text, "section", locator, "", (), len(text))
-    return Entry(Loaded(Document(doc_id, text), [chunk]), [(locator, chunk_id)])
+    return Entry(ParsedDocument(Document(doc_id, text), [chunk]), [(locator, chunk_id)])
 
 
 def commit(folder: Path, *entries: Entry, drop: str = "") -> None:
@@ -327,9 +327,11 @@ def test_numbered_rows_come_back_under_their_names(
             Link(f"{doc_id}-5", "uses", "later", Span(doc_id, 1, 2)),
             Link(f"{doc_id}-1", "refers_to", "earlier", Span(doc_id, 0, 1)),
         ]
-        facts = {f"{doc_id}-{i}": Facts("rule", tags=(f"tag {i % 3}",)) for i in range(5)}
+        facts = {f"{doc_id}-{i}": Enrichment("rule", tags=(f"tag {i % 3}",)) for i in range(5)}
         keys = [("same", chunk.id) for chunk in chunks] * 2
-        return Entry(Loaded(Document(doc_id, "some words"), chunks, links, facts, [], []), keys)
+        return Entry(
+            ParsedDocument(Document(doc_id, "some words"), chunks, links, facts, [], []), keys
+        )
 
     written = [family("b"), family("a")]
     commit(tmp_path, *written)

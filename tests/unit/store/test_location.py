@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.core.errors import ConfigError
+from pincite.model.errors import ConfigError
 from pincite.store.location import open_engine
 
 

@@ -1,19 +1,364 @@
-"""The sixth area: bring documents in, what was read of them, what is missing, what leads where."""
+"""What is in the corpus."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from threading import Lock
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from pincite.maintain.audit import Audit, Gap, audit
+from pincite.measure import charts
+from pincite.model.errors import StoreError
+from pincite.model.locators import locator_key
+from pincite.model.types import Chunk
+from pincite.search.neighbours import Neighbour, Neighbours
 from pincite.search.reader import IndexReader
-from pincite.serve.jobs import Jobs
-from pincite.serve.page.corpora import document, documents, findings
-from pincite.serve.page.frame import PageRoute, render
-from pincite.serve.page.graph_view import around
-from pincite.serve.page.look import Look, TheLook
+from pincite.serve import reading
+from pincite.serve.collections import Jobs
+from pincite.serve.page.look import Look, PageRoute, TheLook, render
 from pincite.serve.requests import Reader, TheAsked, TheService, Writer
+
+ROWS, MAX_GAPS, MAX_PLACES = 25, 200, 400
+# The report of a larger index is made for one document at a time.
+MAX_CHUNKS = 50_000
+LENGTHS = (100, 200, 400, 800, 1600, 3200)
+# What the report's kinds mean to a reader.
+KINDS = {
+    "dangling_reference": "references that lead nowhere",
+    "other_edition": "references into another edition",
+    "numbering_hole": "holes in the numbering",
+    "empty_section": "empty sections",
+    "table_not_read": "tables that were not read well",
+    "scanned_page": "scanned pages",
+    "hidden_text": "hidden text",
+    "skipped_content": "content that was left out",
+    "bad_page": "pages that cannot be read",
+    "duplicate_document": "documents with the same text",
+}
+
+
+def documents(index: IndexReader, look: Look) -> dict[str, Any]:
+    """Return a page of the list of documents, each with its statistics."""
+    every = reading.documents(index)
+    text = look.rest.get("from", "")
+    first = int(text) if text.isdecimal() and len(text) < 8 else 0
+    rows = []
+    for each in every[first : first + ROWS]:
+        report = _audit(index, each["id"])
+        rows.append(
+            {
+                **each,
+                "url": Look(c=look.c, doc=each["id"]).url("/corpus"),
+                "places": sum(report.statistics["places"].values()),
+                "statistics": report.statistics,
+                "gaps": len(report.gaps),
+            }
+        )
+    after = first + ROWS
+    return {
+        "rows": rows,
+        "total": len(every),
+        "chunks": len(index.snapshot),
+        "generation": reading.generation_of(index),
+        "before": _from(look, max(0, first - ROWS)) if first else "",
+        "after": _from(look, after) if after < len(every) else "",
+    }
+
+
+def _from(look: Look, first: int) -> str:
+    return Look(c=look.c, rest={"from": str(first or "")}).url("/corpus")
+
+
+def document(index: IndexReader, look: Look) -> dict[str, Any]:
+    """Return what is known of one document: how it was cut, its gaps, its places."""
+    known = {each["id"]: each for each in reading.documents(index)}
+    if look.doc not in known:
+        raise StoreError(f"no document {look.doc!r}", hint="see the list of documents")
+    report = _audit(index, look.doc)
+    chunks = index.snapshot.chunks(look.doc)
+    counts = report.statistics["places"]
+    searched = [len(chunk.text) for chunk in chunks if chunk.searched]
+    kinds = [(kind, float(n), str(n)) for kind, n in sorted(counts.items(), key=lambda e: -e[1])]
+    lengths = [(name, float(n), str(n)) for name, n in _lengths(searched)]
+    relations = Counter(link.relation for link in index.snapshot.links(look.doc))
+    return {
+        **known[look.doc],
+        "statistics": report.statistics,
+        "kinds": charts.bars(kinds, title="places by kind"),
+        "lengths": charts.bars(lengths, title="length of searched chunks", series=2),
+        "relations": relations.most_common(12),
+        "gaps": _shown(index, report.gaps, look),
+        "places": _places(chunks, look),
+        "place_count": sum(chunk.kind != "piece" for chunk in chunks),
+        "read": Look(c=look.c, doc=look.doc).url("/read"),
+    }
+
+
+def _lengths(sizes: Iterable[int]) -> list[tuple[str, int]]:
+    """Return how many chunks there are of each length.
+
+    >>> _lengths([50, 150, 5000])[:2]
+    [('up to 100 characters', 1), ('up to 200', 1)]
+    """
+    counts = Counter(next((top for top in LENGTHS if size <= top), 0) for size in sizes)
+    names = [f"up to {top:,}{' characters' if top == LENGTHS[0] else ''}" for top in LENGTHS]
+    rows = [(name, counts[top]) for name, top in zip(names, LENGTHS, strict=True)]
+    return [*rows, (f"above {LENGTHS[-1]:,}", counts[0])]
+
+
+def _places(chunks: Sequence[Chunk], look: Look) -> list[dict[str, str]]:
+    named = [c for c in chunks if c.kind in ("section", "table") and c.locator]
+    return [
+        {
+            "label": c.locator if c.title in c.locator else f"{c.locator} {c.title}",
+            "url": Look(c=look.c, doc=look.doc, at=(c.span.start, c.span.end)).url("/corpus"),
+        }
+        for c in named[:MAX_PLACES]
+    ]
+
+
+def findings(index: IndexReader, look: Look) -> dict[str, Any]:
+    """Return the gap report of all documents; of a large index, where to find it."""
+    if len(index.snapshot) > MAX_CHUNKS:
+        return {"is_large": True, "kinds": [], "gaps": [], "total": 0}
+    report = _audit(index, "")
+    kind = look.rest.get("kind_of", "")
+    gaps = [gap for gap in report.gaps if kind in ("", gap.kind)]
+    counts = report.counts()
+    return {
+        "is_large": False,
+        "kinds": [
+            (KINDS.get(name, name), count, _kind_url(look, name), name == kind)
+            for name, count in counts.items()
+        ],
+        "all": (sum(counts.values()), _kind_url(look, ""), not kind),
+        "gaps": _shown(index, gaps, look),
+        "total": len(gaps),
+        "statistics": report.statistics,
+    }
+
+
+def _kind_url(look: Look, kind: str) -> str:
+    return Look(c=look.c, rest={"view": "findings", "kind_of": kind}).url("/corpus")
+
+
+def _shown(index: IndexReader, gaps: Sequence[Gap], look: Look) -> list[dict[str, Any]]:
+    """Return the first gaps with the places that they are about."""
+    some = gaps[:MAX_GAPS]
+    keys = {locator_key(gap.place) for gap in some if gap.place}
+    spots: dict[tuple[str, str], tuple[int, int]] = {}
+    for chunk in index.snapshot.found_by(keys):
+        name = (chunk.span.doc_id, chunk.locator)
+        spots.setdefault(name, (chunk.span.start, chunk.span.end))
+    return [
+        {
+            "kind": KINDS.get(gap.kind, gap.kind),
+            "document": gap.document,
+            "place": gap.place,
+            "message": gap.message,
+            "url": Look(c=look.c, doc=gap.document, at=spots.get((gap.document, gap.place))).url(
+                "/read"
+            ),
+        }
+        for gap in some
+    ]
+
+
+_audits: WeakKeyDictionary[IndexReader, dict[str, Audit]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def _audit(index: IndexReader, doc_id: str) -> Audit:
+    """Return the report of one document, or of all without a name; made once for an index."""
+    with _lock:
+        known = _audits.setdefault(index, {})
+    if doc_id not in known:
+        known[doc_id] = audit(index.snapshot, [doc_id] if doc_id else None)
+    return known[doc_id]
+
+
+MAX_NODES = 30  # with the one in the middle
+WIDTH, BOX, LINE, GAP, HEAD = 980, 290, 44, 8, 26
+LABEL_CHARS, EVIDENCE_CHARS = 36, 160
+# How an edge reads from the middle: along its direction, and against it.
+READS = {
+    "refers_to": ("refers to", "is referred to by"),
+    "exception_to": ("is an exception to", "has the exception"),
+    "uses": ("uses the term of", "its term is used by"),
+    "contains": ("contains", "is a part of"),
+    "next": ("is followed by", "follows"),
+}
+NEXT = "next"
+# What a reader wants first; kinds of a profile come behind.
+ORDER = ("exception_to", "refers_to", "uses", "contains", "next")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """One neighbour as a line of the list and a box of the picture."""
+
+    relation: str
+    direction: str
+    words: str  # "refers to"
+    chunk: Chunk
+    title: str  # of its document
+    url: str
+    evidence: str
+
+
+def around(index: IndexReader, look: Look) -> dict[str, Any]:
+    """Return the picture and the list of what is beside a place."""
+    middle = centre(index, look)
+    neighbours = Neighbours(index.snapshot).of([middle.id]).get(middle.id, ())
+    edges = _edges(index, look, neighbours)
+    columns, heights = [], []
+    for direction in ("in", "out"):
+        mine = [edge for edge in edges if edge.direction == direction]
+        column, height = _column(mine, direction)
+        columns.append(column)
+        heights.append(height)
+    height = max(*heights, 3 * LINE) + 10
+    return {
+        "middle": _box(index, middle, look),
+        "columns": [
+            {**column, "groups": [_placed(g, height - h) for g in column["groups"]]}
+            for column, h in zip(columns, heights, strict=True)
+        ],
+        "width": WIDTH,
+        "height": height,
+        "line": LINE,
+        "box": BOX,
+        "middle_y": height / 2,
+        "left_out": len(neighbours) - MAX_NODES + 1 if len(edges) == MAX_NODES - 1 else 0,
+        "lists": [(words, list(some)) for words, some in groupby(edges, key=lambda e: e.words)],
+    }
+
+
+def centre(index: IndexReader, look: Look) -> Chunk:
+    """Return the searched chunk of a place: it, what holds it, or the first that it holds."""
+    first, last = look.at or (0, 0)
+    around = index.snapshot.chunks_within(look.doc, first, max(last, first + 1))
+    searched = [chunk for chunk in around if chunk.searched]
+    if not searched:
+        raise StoreError("no such place", hint="the document may have changed")
+    holding = [c for c in searched if c.span.start <= first and last <= c.span.end]
+    return holding[0] if holding else searched[0]
+
+
+def _edges(index: IndexReader, look: Look, neighbours: Sequence[Neighbour]) -> list[DrawnEdge]:
+    said = {_end(n) for n in neighbours if n.relation != NEXT}
+    # That a place is next to it says little, where there is more to say of the two.
+    telling = [n for n in neighbours if n.relation != NEXT or _end(n) not in said]
+    kept = sorted(telling, key=_order)[: MAX_NODES - 1]
+    ids = list(dict.fromkeys(each.chunk_id for each in kept))
+    chunks = dict(zip(ids, index.snapshot.get(ids), strict=True))
+    found = []
+    for each in kept:
+        chunk = chunks[each.chunk_id]
+        along, against = READS.get(each.relation, (_plain(each.relation), ""))
+        words = along if each.direction == "out" else against or f"{along}, seen from there"
+        found.append(
+            DrawnEdge(
+                each.relation,
+                each.direction,
+                words,
+                chunk,
+                index.snapshot.title(chunk.span.doc_id),
+                _url(look, chunk),
+                _evidence(index, each),
+            )
+        )
+    return found
+
+
+def _end(neighbour: Neighbour) -> tuple[str, str]:
+    return neighbour.chunk_id, neighbour.direction
+
+
+def _order(neighbour: Neighbour) -> tuple[int, str, str]:
+    known = ORDER.index(neighbour.relation) if neighbour.relation in ORDER else 2
+    return known, neighbour.relation, neighbour.direction
+
+
+def _evidence(index: IndexReader, neighbour: Neighbour) -> str:
+    span = neighbour.evidence
+    if span is None:
+        return ""
+    words = " ".join(index.snapshot.text(span.doc_id)[span.start : span.end].split())
+    return short(words, EVIDENCE_CHARS)
+
+
+def _plain(relation: str) -> str:
+    return relation.replace("_", " ")
+
+
+def _url(look: Look, chunk: Chunk) -> str:
+    at = (chunk.span.start, chunk.span.end)
+    return Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/corpus")
+
+
+def _column(edges: Sequence[DrawnEdge], direction: str) -> tuple[dict[str, Any], int]:
+    """Return the groups of one side with their heights, from 0 down."""
+    groups, top = [], 0
+    for words, some in groupby(edges, key=lambda edge: edge.words):
+        boxes = []
+        head, top = top, top + HEAD
+        for edge in some:
+            boxes.append((edge, top))
+            top += LINE + GAP
+        groups.append({"words": words, "head": head, "boxes": boxes})
+    return {"direction": direction, "groups": groups}, top
+
+
+def _placed(group: dict[str, Any], spare: int) -> dict[str, Any]:
+    """Return a group moved down, so that the shorter column stands in the middle."""
+    down = spare // 2
+    boxes = [
+        {
+            "edge": edge,
+            "y": top + down,
+            "locator": short(edge.chunk.locator, LABEL_CHARS),
+            "title": short(_subtitle(edge.chunk, edge.title), LABEL_CHARS),
+        }
+        for edge, top in group["boxes"]
+    ]
+    return {"words": group["words"], "y": group["head"] + down, "boxes": boxes}
+
+
+def _box(index: IndexReader, chunk: Chunk, look: Look) -> dict[str, Any]:
+    title = index.snapshot.title(chunk.span.doc_id)
+    at = (chunk.span.start, chunk.span.end)
+    return {
+        "chunk": chunk,
+        "locator": short(chunk.locator, LABEL_CHARS),
+        "title": short(_subtitle(chunk, title), LABEL_CHARS),
+        "document": title,
+        "read": Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/read"),
+    }
+
+
+def _subtitle(chunk: Chunk, document: str) -> str:
+    return chunk.title or (chunk.path[-1] if chunk.path else document)
+
+
+def short(text: str, most: int) -> str:
+    """Return the text, cut at a word if it is long.
+
+    >>> short("conductors in parallel", 14)
+    'conductors…'
+    """
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return (cut.rpartition(" ")[0] or cut).rstrip(" ,;:") + "…"
+
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 REMOVE_SECONDS = 120.0

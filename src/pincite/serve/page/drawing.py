@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pincite.core.errors import SourceError
-from pincite.ingest.formats.pdf.picture import PageFacts
-from pincite.serve.work import Work
+from pincite.model.errors import SourceError
+from pincite.read.pdf.picture import PageFacts
+from pincite.serve.service import Work
 
 CHILDREN = 2
 QUEUE = 64
@@ -34,7 +34,7 @@ class Drawing:
 
     def __init__(self) -> None:
         self.work = Work("draw", CHILDREN, QUEUE)
-        self._idle: list[_Child] = []
+        self._idle: list[_DrawingChild] = []
         self._lock = Lock()
         self._is_closed = False
         self._pictures: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
@@ -91,13 +91,13 @@ class Drawing:
     def _ask(self, file: Path, page: int, width: int) -> tuple[dict[str, Any], bytes]:
         with self._lock:
             child = self._idle.pop() if self._idle else None
-        child = child or _Child()
+        child = child or _DrawingChild()
         try:
             return child.ask(file, page, width)
         finally:
             self._give_back(child)  # also where it had to say that a page cannot be drawn
 
-    def _give_back(self, child: _Child) -> None:
+    def _give_back(self, child: _DrawingChild) -> None:
         with self._lock:
             if child.is_alive and not self._is_closed:
                 self._idle.append(child)
@@ -114,7 +114,7 @@ class Drawing:
             child.stop()
 
 
-class _Child:
+class _DrawingChild:
     """One process that draws, and the pipe to it.
 
     It is a program of its own: one that multiprocessing starts would load the whole service first.

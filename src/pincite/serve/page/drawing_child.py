@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import SourceError
-from pincite.ingest.formats.pdf.picture import draw, facts_of, open_file
+from pincite.model.errors import SourceError
+from pincite.read.pdf.picture import draw, facts_of, open_file
 
 MEMORY_MB = 1500
 # How often an idle child looks whether its parent is still there.

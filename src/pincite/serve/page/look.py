@@ -1,21 +1,30 @@
-"""What an address of the page says; nothing else decides what is shown."""
+"""The address of a page and its frame."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.exceptions import HTTPException
 
-from pincite.core.errors import ConfigError
-from pincite.core.types import Filters
-from pincite.serve.schemas import QUERY_CHARS
+from pincite.model.errors import ConfigError, PinciteError
+from pincite.model.types import Filters
+from pincite.serve.errors import ServiceError, status_of
+from pincite.serve.requests import QUERY_CHARS, service_of
 
-MOST_HITS = 1000
+MAX_HITS = 1000
 NAME_CHARS = 1000
-MOST_NAMES = 50
+MAX_NAMES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +86,15 @@ def look_of(request: Request) -> Look:
     # A form sends what nobody filled in as well: nothing is not a name that nothing has.
     names = {n: tuple(_short(n, v) for v in asked.getlist(n) if v) for n in ("in", "kind", "tag")}
     for name, values in names.items():
-        if len(values) > MOST_NAMES:
-            raise ConfigError(f"{name} is given {len(values)} times", hint=f"at most {MOST_NAMES}")
+        if len(values) > MAX_NAMES:
+            raise ConfigError(f"{name} is given {len(values)} times", hint=f"at most {MAX_NAMES}")
     query = asked.get("q", "").strip()
     if len(query) > QUERY_CHARS:
         raise ConfigError(f"the question is longer than {QUERY_CHARS} characters")
     return Look(
         q=query,
         c=_short("c", asked.get("c", "")),
-        k=_number("k", asked.get("k", ""), MOST_HITS),
+        k=_number("k", asked.get("k", ""), MAX_HITS),
         within=names["in"],
         kind=names["kind"],
         tag=names["tag"],
@@ -122,3 +131,139 @@ def _span(text: str) -> tuple[int, int] | None:
 
 
 TheLook = Annotated[Look, Depends(look_of)]
+
+
+FOLDER = Path(__file__).parent
+# Nothing from elsewhere, nothing inline, no markup made from strings but in swap.js.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types pincite",
+    )
+)
+PARTS = "x-parts"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """One entry of the navigation."""
+
+    name: str
+    path: str
+    title: str
+
+
+# An area is added here and its router in mount.py.
+AREAS = (
+    Area("search", "/", "Search"),
+    Area("read", "/read", "Read"),
+    Area("why", "/why", "Why"),
+    Area("judge", "/judge", "Judge"),
+    Area("measure", "/measure", "Measure"),
+    Area("corpus", "/corpus", "Corpus"),
+)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates; whatever is put into one is escaped."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["seconds"] = in_words
+    made.filters["bare"] = bare
+    return made
+
+
+def bare(text: str) -> str:
+    """Return words without the signs of headings, bold and tables.
+
+    >>> bare("### 240.33 Mounting **only** | 1.00 |")
+    '240.33 Mounting only · 1.00'
+    """
+    return re.sub(r"\s*\|\s*", " · ", re.sub(r"\*\*|#{2,6} |^# ", "", text)).strip(" ·")
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as one reads it.
+
+    >>> in_words(0.0042), in_words(1.234)
+    ('4.2 ms', '1.23 s')
+    """
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def render(
+    request: Request,
+    template: str,
+    look: Look,
+    values: Mapping[str, Any],
+    *,
+    parts: Sequence[str] = (),
+    status: int = 200,
+) -> HTMLResponse:
+    """Return a page, or those of its parts that the request names.
+
+    Values that take time are given as functions: a part that is not asked for does not call them.
+    """
+    service, caller = service_of(request), getattr(request.state, "caller", None)
+    shared = {
+        "areas": AREAS,
+        "look": look,
+        "path": request.url.path,
+        "collections": sorted(filter(caller.may_use, service.collections)) if caller else [],
+        "has_keys": service.has_keys,
+    }
+    asked = request.headers.get(PARTS, "").split()
+    files = [f"parts/{name}.html" for name in parts if name in asked] or [template]
+    body = "".join(environment().get_template(file).render({**shared, **values}) for file in files)
+    headers = {"content-security-policy": POLICY, "vary": PARTS}
+    # Without any referrer a browser hides where a form comes from, and the form would be refused.
+    headers["referrer-policy"] = "same-origin"
+    return HTMLResponse(body, status, headers)
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages; one without a key leads to where a key can be given."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await inner(request)
+            except PinciteError as error:
+                return error_page(request, error)
+            except RequestValidationError as error:
+                where = ".".join(str(part) for part in error.errors()[0]["loc"][1:])
+                told = ServiceError(f"{where}: {error.errors()[0]['msg']}", 422)
+                return error_page(request, told)
+            except HTTPException as error:
+                return error_page(request, ServiceError(str(error.detail), error.status_code))
+
+        return handle
+
+
+def error_page(request: Request, error: PinciteError) -> Response:
+    """Return an error as a page with its remedy."""
+    status = status_of(error)
+    if status == 401 and request.method == "GET" and PARTS not in request.headers:
+        return RedirectResponse(Look().url("/login", next=_local(request)), 303)
+    values = {"message": error.message, "hint": error.hint, "status": status}
+    return render(request, "error.html", Look(), values, status=status)
+
+
+def _local(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")

@@ -1,25 +1,72 @@
-"""Puts the page into the application."""
+"""All pages on the application."""
 
 from __future__ import annotations
 
 import os
+from typing import Annotated
 
-from fastapi import FastAPI
-from starlette.responses import Response
+from fastapi import APIRouter, FastAPI, Form, Request
+from fastapi.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pincite.serve.page import (
-    corpus_page,
-    judge_page,
-    measure_page,
-    read_page,
-    search_page,
-    session,
-    why_page,
-)
+from pincite.serve.errors import ServiceError
+from pincite.serve.page import corpus_page, judge_page, measure_page, read_page, search_page
+from pincite.serve.page import search_page as why_page
 from pincite.serve.page.drawing import Drawing
-from pincite.serve.page.frame import FOLDER
+from pincite.serve.page.look import FOLDER, Look, PageRoute, render
+from pincite.serve.requests import KEY_COOKIE, TheService
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+WEEK_SECONDS = 7 * 24 * 3600
+
+
+@router.get("/login")
+async def login(request: Request, next: str = "/") -> Response:
+    """Ask for a key."""
+    return render(request, "login.html", Look(), {"next": _local(next), "problem": ""})
+
+
+@router.post("/login")
+async def take_key(
+    request: Request,
+    service: TheService,
+    key: Annotated[str, Form(max_length=200)],
+    next: Annotated[str, Form(max_length=4000)] = "/",
+) -> Response:
+    """Keep the key, if it is one, and go on to where it was needed."""
+    address = request.client.host if request.client else "?"
+    try:
+        service.caller(key.strip(), address)
+    except ServiceError as error:
+        values = {"next": _local(next), "problem": error.message}
+        return render(request, "login.html", Look(), values, status=error.status)
+    response = RedirectResponse(_local(next), 303)
+    is_https = request.url.scheme == "https"
+    response.set_cookie(
+        KEY_COOKIE,
+        key.strip(),
+        max_age=WEEK_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=is_https,
+    )
+    return response
+
+
+@router.post("/logout")
+async def logout() -> Response:
+    """Forget the key."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(KEY_COOKIE)
+    return response
+
+
+def _local(target: str) -> str:
+    """Return where to go on, if that is here; a browser takes // and /\\ for other sites."""
+    is_here = target.startswith("/") and target[1:2] not in ("/", "\\") and target.isprintable()
+    return target if is_here else "/"
+
 
 ROUTERS = (
     search_page.router,
@@ -28,7 +75,7 @@ ROUTERS = (
     judge_page.router,
     measure_page.router,
     corpus_page.router,
-    session.router,
+    router,
 )
 
 

@@ -1,11 +1,12 @@
-"""The first area: one box, hits while you type, an answer when you ask, the document beside."""
+"""Searching, and why a hit is there."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,24 +14,151 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from pincite.answer.plain import passage_values
-from pincite.core.types import Query
+from pincite.model.editions import in_force, parse_date
+from pincite.model.errors import ConfigError
+from pincite.model.types import Filters, Query
+from pincite.search.explain import WhyNot, stages
+from pincite.search.passages import Passage, passage_values
+from pincite.search.pipeline import PRESETS
 from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
-from pincite.serve.page.facets import facets, is_narrowed
-from pincite.serve.page.frame import PageRoute, render
-from pincite.serve.page.look import MOST_HITS, Look, TheLook
-from pincite.serve.page.read_page import TheDrawing
-from pincite.serve.page.reader import opened
-from pincite.serve.page.text import Words
-from pincite.serve.requests import Reader, TheAsked, TheService
-from pincite.serve.schemas import FilterBody
+from pincite.serve.page.look import MAX_HITS, Look, PageRoute, TheLook, render
+from pincite.serve.page.read_page import TheDrawing, opened
+from pincite.serve.page.text import MarkedText
+from pincite.serve.requests import FilterBody, Reader, TheAsked, TheService
+
+# So many candidates are counted; more would only make numbers larger.
+POOL = 200
+MAX_CHOICES = 14
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """One value of a filter; its address adds or removes it."""
+
+    label: str
+    count: int
+    url: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A filter and its choices, most frequent first."""
+
+    title: str
+    choices: tuple[FacetValue, ...]
+
+    @property
+    def is_used(self) -> bool:
+        return any(choice.is_chosen for choice in self.choices)
+
+
+def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
+    """Return the filters of a search; each counts with all the others in force."""
+    if not look.q:
+        return []
+    titles = {doc_id: title for doc_id, title, _ in index.snapshot.headers()}
+    documents = Counter(doc for doc, _ in _places(index, look.but(within=())))
+    kinds, tags = _kinds_and_tags(index, look)
+    found = [
+        _facet("Document", look, path, "within", documents, titles),
+        _edition_facet(index, look, path),
+        _facet("Kind", look, path, "kind", kinds),
+        _facet("Tag", look, path, "tag", tags),
+    ]
+    return [each for each in found if len(each.choices) > 1 or each.is_used]
+
+
+def _pool(index: IndexReader, look: Look) -> tuple[str, ...]:
+    """Return the candidates of the first stage under the filters of a look."""
+    query = Query(look.q, filters=look.filters())
+    return tuple(index.searcher.find(query, POOL).names())
+
+
+def _places(index: IndexReader, look: Look) -> list[tuple[str, str]]:
+    return index.snapshot.places(list(_pool(index, look)))
+
+
+def _kinds_and_tags(index: IndexReader, look: Look) -> tuple[Counter[str], Counter[str]]:
+    kinds: Counter[str] = Counter()
+    tags: Counter[str] = Counter()
+    for each in _described(index, _pool(index, look.but(kind=()))):
+        kinds.update(each[0])
+    pool = _pool(index, look.but(tag=())) if look.tag or look.kind else _pool(index, look)
+    for each in _described(index, pool):
+        tags.update(each[1])
+    return kinds, tags
+
+
+def _described(index: IndexReader, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
+    """Return kinds and tags of each chunk and of what it holds, as filters understand them."""
+    if not ids:
+        return []
+    inside = index.snapshot.graph_rows().inside(ids)
+    owners = {p.id: p.parent if p.kind == "piece" else p.id for ps in inside.values() for p in ps}
+    facts = index.snapshot.facts(sorted({owner for owner in owners.values() if owner}))
+    found = []
+    for places in inside.values():
+        known = [facts[o] for p in places if (o := owners[p.id]) and o in facts]
+        kinds = {place.kind for place in places} | {each.content_kind for each in known}
+        found.append((kinds - {"", "piece", "text"}, {tag for each in known for tag in each.tags}))
+    return found
+
+
+def _facet(
+    title: str,
+    look: Look,
+    path: str,
+    field: str,
+    counts: Counter[str],
+    labels: dict[str, str] | None = None,
+) -> Facet:
+    chosen: tuple[str, ...] = getattr(look, field)
+    names = [name for name, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
+    listed = [*chosen, *(name for name in names[:MAX_CHOICES] if name not in chosen)]
+
+    def choice(name: str) -> FacetValue:
+        rest = _toggled(chosen, name)
+        url = look.but(**{field: rest}, k=0).url(path)
+        return FacetValue((labels or {}).get(name) or name, counts[name], url, name in chosen)
+
+    return Facet(title, tuple(map(choice, listed)))
+
+
+def _toggled(chosen: Iterable[str], name: str) -> tuple[str, ...]:
+    kept = tuple(each for each in chosen if each != name)
+    return kept if len(kept) < len(tuple(chosen)) else (*kept, name)
+
+
+def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
+    """Return the days on which another edition of something came into force."""
+    editions = index.snapshot.editions()
+    works = Counter(each.work for each in editions if each.effective and each.work)
+    days = sorted({e.effective.isoformat() for e in editions if e.effective and works[e.work] > 1})
+    days = [*days[-MAX_CHOICES:], *([look.as_of] if look.as_of and look.as_of not in days else [])]
+    pool = [doc for doc, _ in _places(index, look.but(as_of=""))] if days else []
+
+    def choice(day: str) -> FacetValue:
+        is_chosen = day == look.as_of
+        parsed = parse_date(day)
+        valid = in_force(editions, parsed) if parsed else set()
+        url = look.but(as_of="" if is_chosen else day, k=0).url(path)
+        return FacetValue(f"in force {day}", sum(doc in valid for doc in pool), url, is_chosen)
+
+    return Facet("Edition", tuple(map(choice, days)))
+
+
+def is_narrowed(filters: Filters) -> bool:
+    """Return whether anything is filtered at all."""
+    return filters != Filters()
+
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Hits that are sent at once; more follow while one scrolls.
 SLICE = 50
 KEPT_LISTS = 3
-SIZES = (10, 50, 200, MOST_HITS)
+SIZES = (10, 50, 200, MAX_HITS)
 _WORD = re.compile(r"\w.*\w|\w")
 
 
@@ -121,7 +249,7 @@ def shown(index: IndexReader, hit: dict[str, Any], look: Look) -> dict[str, Any]
         "url": look.but(doc=hit["document"], at=at, rest={}).url("/"),
         "is_open": look.doc == hit["document"] and look.at == at,
         "heading": heading(hit["locator"], hit["path"]),
-        "blocks": Words(hit["snippet"], marks=_marks(index, hit)).blocks(),
+        "blocks": MarkedText(hit["snippet"], marks=_marks(index, hit)).blocks(),
     }
 
 
@@ -182,3 +310,172 @@ def _examples(index: IndexReader, look: Look) -> list[dict[str, str]]:
         for chunk in named[len(named) // 2 :][:1]:
             titles.setdefault(chunk.title, doc_id)
     return [{"text": title, "url": Look(q=title, c=look.c).url("/")} for title in titles]
+
+
+MAX_SHOWN = 50
+# Hits whose words are compared one by one, where the pipeline does so.
+MATCHED_HITS = 3
+# Parts of scores with colours of their own; others share one.
+COLOURED = (
+    *("terms", "pairs", "window", "aliases", "meaning", "late", "rerank", "learned"),
+    *("identifier", "entity", "place", "graph", "spread"),
+)
+
+
+@router.get("/why")
+async def why(
+    request: Request, look: TheLook, service: TheService, caller: Reader, asked: TheAsked
+) -> Response:
+    """Explain a search."""
+    asked.collection = service.collection(caller, look.c).name
+    asked.query = look.q or None
+
+    def work(index: IndexReader) -> Response:
+        values: dict[str, Any] = {
+            "told": lambda: explained(index, look),
+            "pipelines": list(PRESETS),
+            "pipeline": look.rest.get("a") or index.settings.search.pipeline,
+            "other": look.rest.get("b", ""),
+            "place": look.rest.get("place", ""),
+            "coloured": COLOURED,
+        }
+        return render(request, "why.html", look, values, parts=("reasons",))
+
+    return await service.read(caller, look.c, work)
+
+
+def explained(index: IndexReader, look: Look) -> dict[str, Any]:
+    """Return everything that the page tells of a search; empty if nothing was asked."""
+    if not look.q:
+        return {}
+    name, other = look.rest.get("a", ""), look.rest.get("b", "")
+    first = _told(with_pipeline(index, name), look)
+    second = _told(with_pipeline(index, other), look) if other else {}
+    if second:
+        _compare(first["hits"], second["hits"])
+    found: dict[str, Any] = {"first": first, "second": second, "why_not": []}
+    if place := look.rest.get("place", "").strip():
+        chosen = with_pipeline(index, name)
+        k = _count(index, look)
+        lost = chosen.why_not(look.q, place, k, look.doc or None, look.filters())
+        found["why_not"] = [_lost(each) for each in lost[:6]]
+    return found
+
+
+def _count(index: IndexReader, look: Look) -> int:
+    return min(look.k or index.settings.search.k, MAX_SHOWN)
+
+
+def _told(index: IndexReader, look: Look) -> dict[str, Any]:
+    k = _count(index, look)
+    result = index.search(look.q, k, look.filters(), budget_ms=0)
+    names, ranks = _ranks(index, look, k)
+    largest = max((_positive(p.hit.features) for p in result.passages), default=1.0) or 1.0
+    seconds = dict(result.seconds)
+    longest = max(seconds.values(), default=0.0) or 1.0
+    return {
+        "pipeline": index.settings.search.pipeline,
+        "stages": names,
+        "features": _features(result.passages),
+        "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
+        "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
+        "total": sum(step.seconds for step in result.steps),
+        "notes": list(result.notes),
+    }
+
+
+def _ranks(index: IndexReader, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
+    """Return the stages, also those inside others, and each chunk's rank after every one."""
+    names, ranks = [], []
+    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
+        names.append(name)
+        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
+    return names, ranks
+
+
+def _positive(features: Mapping[str, float]) -> float:
+    return sum(value for value in features.values() if value > 0)
+
+
+def _features(passages: Sequence[Passage]) -> list[str]:
+    names = {n for p in passages for n, value in p.hit.features.items() if value}
+    return sorted(names, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n))
+
+
+def _hit(
+    index: IndexReader,
+    passage: Passage,
+    look: Look,
+    ranks: Sequence[Mapping[str, int]],
+    largest: float,
+) -> dict[str, Any]:
+    place, hit = passage.place, passage.hit
+    at = (place.span.start, place.span.end)
+    matches = index.word_matches(look.q, passage.chunk) if passage.rank <= MATCHED_HITS else []
+    return {
+        "rank": passage.rank,
+        "locator": place.locator,
+        "heading": heading(place.locator, place.path),
+        "title": passage.document,
+        "score": hit.score,
+        "url": Look(q=look.q, c=look.c, doc=place.span.doc_id, at=at).url("/"),
+        "key": hit.chunk_id,
+        "parts": bar(hit.features, largest),
+        "told": ", ".join(f"{n} {v:+.3f}" for n, v in hit.features.items() if v),
+        "ranks": [each.get(hit.chunk_id) for each in ranks],
+        "raw": sorted(hit.raw.items()),
+        "words": [asdict(match) for match in matches],
+    }
+
+
+def bar(features: Mapping[str, float], largest: float) -> list[tuple[str, float, float]]:
+    """Return the parts of a score beside each other: name, begin and width in percent.
+
+    What a stage took away stands behind the rest.
+
+    >>> bar({"terms": 1.0, "spread": -0.5}, 2.0)
+    [('terms', 0.0, 45.0), ('spread', 45.0, 22.5)]
+    """
+    parts, at = [], 0.0
+    scale = 90 / largest  # some room for what was taken away
+    for name, value in sorted(features.items(), key=lambda each: each[1] <= 0):
+        width = min(abs(value) * scale, 100 - at)
+        if width >= 0.05:
+            parts.append((name, round(at, 2), round(width, 2)))
+            at += width
+    return parts
+
+
+def _compare(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]) -> None:
+    """Write into each hit where the other pipeline has it."""
+    for mine, theirs in ((first, second), (second, first)):
+        places = {hit["key"]: hit["rank"] for hit in theirs}
+        for hit in mine:
+            hit["other"] = places.get(hit["key"])
+
+
+def _lost(found: WhyNot) -> dict[str, Any]:
+    return {
+        "document": found.chunk.span.doc_id,
+        "locator": found.chunk.locator,
+        "lost_at": found.lost_at,
+        "reason": found.reason,
+        "stages": found.stages,
+    }
+
+
+_others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDictionary()
+
+
+def with_pipeline(index: IndexReader, name: str) -> IndexReader:
+    """Return the same documents searched by another pipeline; kept as long as the index is."""
+    if not name or name == index.settings.search.pipeline:
+        return index
+    if name not in PRESETS:
+        raise ConfigError(f"no pipeline {name!r}", hint=f"known: {', '.join(PRESETS)}")
+    with _lock:
+        known = _others.setdefault(index, {})
+        if name not in known:
+            search = replace(index.settings.search, pipeline=name)
+            known[name] = IndexReader(index.opened, replace(index.settings, search=search))
+        return known[name]

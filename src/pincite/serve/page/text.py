@@ -1,8 +1,4 @@
-"""Canonical text as blocks of runs, so that a template can show it without reading any markup.
-
-Documents are untrusted: whatever looks like HTML in them is words. Only what our readers write is
-understood: ``#`` headings, pipe tables, ``**bold**`` and ``^1^`` marks of footnotes.
-"""
+"""Text as HTML with marks, links and previews."""
 
 from __future__ import annotations
 
@@ -12,6 +8,10 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Literal
 
+from pincite.model.types import Chunk, Link
+from pincite.search.reader import IndexReader
+from pincite.store.graph import Place
+
 _INLINE = re.compile(r"\*\*|\^([^\^\n]{1,3})\^|\\(?=[|*_#\\])")
 _HEADING = re.compile(r"(#{1,6}) +(?=\S)")
 _RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
@@ -20,11 +20,11 @@ _ITEM = re.compile(r"[-•*–] |\([0-9A-Za-z]{1,5}\) |\d{1,3}[.)] ")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _MARK, _LIT, _STRONG, _RAISED = 1, 2, 4, 8
 # A table may name a row so wide; what is beyond is not shown as cells.
-MOST_CELLS = 60
+MAX_CELLS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StyledRun:
     """Words that look the same; ``link`` is the number of a reference, -1 for none."""
 
     text: str
@@ -39,24 +39,24 @@ class Run:
 class Row:
     """A row of a table: its cells, and whether it is lit."""
 
-    cells: tuple[tuple[Run, ...], ...]
+    cells: tuple[tuple[StyledRun, ...], ...]
     is_lit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PageBlock:
     """A heading, a paragraph or a table; ``start`` is where it begins in the document."""
 
     kind: Literal["heading", "text", "table"]
     start: int
     level: int = 0
-    runs: tuple[Run, ...] = ()
+    runs: tuple[StyledRun, ...] = ()
     head: Row | None = None
     rows: tuple[Row, ...] = ()
 
 
 @dataclass(slots=True)
-class Words:
+class MarkedText:
     """A stretch of a document with what is to be seen on it; places are offsets into it."""
 
     text: str
@@ -81,10 +81,10 @@ class Words:
                 end = min(last, len(self.text))
                 self._refs.update(dict.fromkeys(range(max(0, first), end), number))
 
-    def blocks(self, low: int = 0, high: int | None = None) -> list[Block]:
+    def blocks(self, low: int = 0, high: int | None = None) -> list[PageBlock]:
         """Return what stands between two offsets."""
         end = len(self.text) if high is None else min(high, len(self.text))
-        found: list[Block] = []
+        found: list[PageBlock] = []
         for is_table, lines in groupby(_lines(self.text, low, end), key=self._is_row):
             some = list(lines)
             found += self._table(some) if is_table else self._paragraphs(some)
@@ -93,42 +93,42 @@ class Words:
     def _is_row(self, line: tuple[int, int]) -> bool:
         return self.text.startswith("|", line[0])
 
-    def _paragraphs(self, lines: Sequence[tuple[int, int]]) -> Iterator[Block]:
+    def _paragraphs(self, lines: Sequence[tuple[int, int]]) -> Iterator[PageBlock]:
         for is_blank, some in groupby(lines, key=lambda line: not self.text[slice(*line)].strip()):
             if is_blank:
                 continue
             rest = list(some)
             while rest and (match := _HEADING.match(self.text, rest[0][0], rest[0][1])):
                 runs = self._runs(match.end(), rest[0][1])
-                yield Block("heading", self.start + rest[0][0], len(match.group(1)), runs)
+                yield PageBlock("heading", self.start + rest[0][0], len(match.group(1)), runs)
                 rest.pop(0)
             starts = [n for n, line in enumerate(rest) if not n or _ITEM.match(self.text, *line)]
             for first, behind in pairwise([*starts, len(rest)]):
                 runs = self._runs(rest[first][0], rest[behind - 1][1])
-                yield Block("text", self.start + rest[first][0], runs=runs)
+                yield PageBlock("text", self.start + rest[first][0], runs=runs)
 
-    def _table(self, lines: Sequence[tuple[int, int]]) -> Iterator[Block]:
+    def _table(self, lines: Sequence[tuple[int, int]]) -> Iterator[PageBlock]:
         rows = [self._row(*line) for line in lines if not _RULER.match(self.text, *line)]
         if rows:
-            yield Block("table", self.start + lines[0][0], head=rows[0], rows=tuple(rows[1:]))
+            yield PageBlock("table", self.start + lines[0][0], head=rows[0], rows=tuple(rows[1:]))
 
     def _row(self, low: int, high: int) -> Row:
         low += 1  # the bar that begins it
         high = low + len(self.text[low:high].rstrip())
         if high > low and self.text[high - 1] == "|":
             high -= 1
-        ends = [match.start() for match in _CELL_END.finditer(self.text, low, high)][:MOST_CELLS]
+        ends = [match.start() for match in _CELL_END.finditer(self.text, low, high)][:MAX_CELLS]
         starts = [low, *(end + 1 for end in ends)]
         cells = tuple(map(self._runs, starts, [*ends, high]))
         return Row(cells, any(run.is_lit for cell in cells for run in cell))
 
-    def _runs(self, low: int, high: int) -> tuple[Run, ...]:
+    def _runs(self, low: int, high: int) -> tuple[StyledRun, ...]:
         """Return the words between two offsets without the signs that make them bold."""
         words = self.text[low:high]
         low += len(words) - len(words.lstrip())
         high = max(low, high - (len(words) - len(words.rstrip())))
         is_paired = self.text.count("**", low, high) % 2 == 0
-        found: list[Run] = []
+        found: list[StyledRun] = []
         strong, at = 0, low
         for match in _INLINE.finditer(self.text, low, high):
             if match.group() == "**" and not is_paired:
@@ -141,13 +141,13 @@ class Words:
             at = match.end()
         return (*found, *self._cut(at, high, strong))
 
-    def _cut(self, low: int, high: int, look: int) -> Iterator[Run]:
+    def _cut(self, low: int, high: int, look: int) -> Iterator[StyledRun]:
         def seen(at: int) -> tuple[int, int]:
             return self._looks[at] | look, self._refs.get(at, -1)
 
         for (bits, link), some in groupby(range(low, high), key=seen):
             ats = list(some)
-            yield Run(
+            yield StyledRun(
                 self.text[ats[0] : ats[-1] + 1],
                 bool(bits & _MARK),
                 bool(bits & _LIT),
@@ -173,3 +173,141 @@ def _merged(places: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int,
         if first < last:
             yield first, last
             done = last
+
+
+# So many characters are shown at once, and of a single table.
+STRETCH_CHARS = 20_000
+TABLE_CHARS = 200_000
+# Names of the chunk itself, places outside, and traits that hundreds of chunks share.
+NOT_LINKS = ("describes", "defines", "alias_of", "refers_outside", "has_trait")
+# A name that more places have than this, none of them in the same document, means none of them.
+MAX_HOMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One clause of the stretch."""
+
+    chunk: Chunk
+    depth: int  # below the top of the stretch
+    is_lit: bool
+    blocks: list[PageBlock]
+
+
+@dataclass(frozen=True, slots=True)
+class PageReference:
+    """A place that words of the stretch lead to."""
+
+    doc: str
+    at: tuple[int, int]
+    locator: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Clauses of a document in order, and what they refer to."""
+
+    low: int
+    high: int
+    size: int  # of the whole document
+    nodes: list[Node]
+    references: list[PageReference]
+
+
+def stretch(index: IndexReader, doc: str, at: tuple[int, int] | None, begin: int | None) -> Stretch:
+    """Return the clauses around a place, or those from an offset on."""
+    text = index.snapshot.text(doc)
+    low, high = _bounds(index, doc, at or (0, 0), begin, len(text))
+    chunks = _inside(index, doc, low, high)
+    tables = [c.span.end for c in chunks if c.kind == "table" and len(c.span) <= TABLE_CHARS]
+    if max(tables, default=0) > high:  # a table is shown whole
+        high = max(tables)
+        chunks = _inside(index, doc, low, high)
+    shown = [c for c in chunks if c.kind != "row" and c.own_end > low]
+    links, references = _references(index, doc, chunks, low, high)
+    whole = {c.id for c in shown if at and at[0] <= c.span.start and c.span.end <= at[1]}
+    # Whole clauses are lit by their edge; words only where they are a part of one.
+    lit = [(at[0] - low, at[1] - low)] if at and not whole else []
+    words = MarkedText(text[low:high], low, lit=lit, links=links)
+    depths, ends = _depths(shown), _ends(chunks)
+    nodes = [
+        Node(c, depths[c.id], c.id in whole, blocks)
+        for c in shown
+        if (blocks := words.blocks(max(low, c.span.start) - low, ends[c.id] - low))
+    ]
+    return Stretch(low, high, len(text), nodes, references)
+
+
+def _inside(index: IndexReader, doc: str, low: int, high: int) -> list[Chunk]:
+    return [c for c in index.snapshot.chunks_within(doc, low, high) if c.kind != "piece"]
+
+
+def _bounds(
+    index: IndexReader, doc: str, at: tuple[int, int], begin: int | None, size: int
+) -> tuple[int, int]:
+    """Return where the stretch begins and ends: a section that is not too long, if there is one."""
+    if begin is None:
+        around = _inside(index, doc, at[0], max(at[1], at[0] + 1))
+        holding = [c.span for c in around if c.kind != "row"]
+        holding = [span for span in holding if span.start <= at[0] and at[1] <= span.end]
+        fitting = [span for span in holding if len(span) <= STRETCH_CHARS]
+        widest = max(fitting, key=len, default=None)
+        if widest and len(widest) > STRETCH_CHARS // 4:
+            return widest.start, widest.end
+        # What holds it is too long to be shown whole: some of what comes before it, and more after.
+        above = max((span.start for span in holding if span not in fitting), default=0)
+        begin = max(above, at[0] - STRETCH_CHARS // 4)
+    here = _inside(index, doc, min(begin, size - 1), begin + 1)
+    starts = [c.span.start for c in here if c.kind != "row" and begin - c.span.start < TABLE_CHARS]
+    low = max(starts, default=begin)
+    if low + STRETCH_CHARS >= size:
+        return low, size
+    # To the next beginning of a clause, so that no line is cut.
+    behind = _inside(index, doc, low + STRETCH_CHARS, low + STRETCH_CHARS + 1)
+    ends = [c.own_end for c in behind if c.own_end > low + STRETCH_CHARS]
+    return low, min(ends, default=size)
+
+
+def _ends(chunks: Sequence[Chunk]) -> dict[str, int]:
+    """Return where the own words of each clause end; a table has its rows."""
+    ends = {chunk.id: chunk.own_end for chunk in chunks}
+    for chunk in chunks:
+        if chunk.kind == "row" and chunk.parent in ends:
+            ends[chunk.parent] = max(ends[chunk.parent], chunk.span.end)
+    return ends
+
+
+def _depths(chunks: Sequence[Chunk]) -> dict[str, int]:
+    depths: dict[str, int] = {}
+    for chunk in chunks:  # parents come before their children
+        depths[chunk.id] = min(8, depths.get(chunk.parent or "", -1) + 1)
+    return depths
+
+
+def _references(
+    index: IndexReader, doc: str, chunks: Sequence[Chunk], low: int, high: int
+) -> tuple[list[tuple[int, int]], list[PageReference]]:
+    """Return where references stand in the stretch, and where each leads."""
+    rows = index.snapshot.graph_rows()
+    links = rows.links_from([c.id for c in chunks], NOT_LINKS)
+    inside = [x for x in links if low <= x.span.start and x.span.end <= high]
+    homes = rows.named(sorted({link.target for link in inside}))
+    found: dict[tuple[int, int], PageReference] = {}
+    for link in inside:
+        home = _home(link, homes.get(link.target, []), doc)
+        if home is not None:
+            place = (link.span.start - low, link.span.end - low)
+            at = (home.start, home.end)
+            found.setdefault(place, PageReference(home.doc_id, at, home.locator, link.relation))
+    return list(found), list(found.values())
+
+
+def _home(link: Link, places: Sequence[Place], doc: str) -> Place | None:
+    """Return the place that a link means: one of its own document, if that has one."""
+    whole = [p for p in places if p.kind not in ("piece", "text")] or list(places)
+    own = [p for p in whole if p.doc_id == doc]
+    chosen = own or (whole if len(whole) <= MAX_HOMES else [])
+    # A clause that names itself leads nowhere.
+    around = [p for p in chosen if not (p.doc_id == doc and p.start <= link.span.start < p.end)]
+    return around[0] if around else None

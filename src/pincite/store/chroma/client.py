@@ -18,9 +18,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import numpy as np
 
-from pincite.core.errors import ConfigError, StoreError, StoreUnavailable
-from pincite.core.locations import redact_url
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import ConfigError, StoreError, StoreUnavailable, redact_url
+from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
 from pincite.store.server.engine_parts import Troubles, pieces
 

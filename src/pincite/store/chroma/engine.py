@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pincite.core.errors import StaleIndex, StoreError
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import StaleIndex, StoreError
+from pincite.model.settings import StoreSettings
 from pincite.store.chroma.client import (
     Absent,
     ChromaClient,

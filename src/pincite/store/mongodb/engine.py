@@ -15,15 +15,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from pincite.core.errors import (
+from pincite.model.errors import (
     ConfigError,
     PinciteError,
     StaleIndex,
     StoreError,
+    redact_url,
+    require,
 )
-from pincite.core.extras import require
-from pincite.core.locations import redact_url
-from pincite.core.store_settings import StoreSettings
+from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
 from pincite.store.manifest import manifest_of
 from pincite.store.server.contract import TABLES, Row, StoreEngine

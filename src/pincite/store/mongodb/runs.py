@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import StoreError
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import StoreError
+from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
 from pincite.store.mongodb.engine import BATCH_ROWS, MongoAddress, MongoClient, Record, size_of
 from pincite.store.server.engine_parts import batches

@@ -12,14 +12,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from pincite.core.errors import (
+from pincite.model.errors import (
     ConfigError,
     PinciteError,
     StaleIndex,
     StoreError,
+    redact_url,
+    require,
 )
-from pincite.core.extras import require
-from pincite.core.locations import redact_url
 from pincite.store.files import Array
 from pincite.store.server.engine_parts import Troubles
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.errors import IndexBusy, StoreError
-from pincite.core.extras import require
-from pincite.core.store_settings import StoreSettings
+from pincite.model.errors import IndexBusy, StoreError, require
+from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
 from pincite.store.postgres.connections import (
     Connection,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pincite.core.errors import StoreError
+from pincite.model.errors import StoreError
 from pincite.store.files import Array
 from pincite.store.segment import Field, RecentCache
 from pincite.store.server.contract import StoreEngine

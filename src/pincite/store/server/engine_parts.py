@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pincite.core.errors import IndexBusy, StoreError, StoreFull, StoreUnavailable
+from pincite.model.errors import IndexBusy, StoreError, StoreFull, StoreUnavailable
 from pincite.store.files import Array
 
 LEASE_SECONDS = 12.0

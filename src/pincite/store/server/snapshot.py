@@ -18,8 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pincite.core.errors import StoreError, StoreUnavailable
-from pincite.core.types import Box, Chunk, Document, Facts, Finding, Link, Loaded
+from pincite.model.errors import StoreError, StoreUnavailable
+from pincite.model.types import (
+    Box,
+    Chunk,
+    Document,
+    Enrichment,
+    Link,
+    ParsedDocument,
+    ReaderWarning,
+)
 from pincite.store.files import Array
 from pincite.store.graph import LINK, ServerGraphRows, link_of
 from pincite.store.manifest import Manifest, SegmentEntry, VectorEntry, manifest_of
@@ -177,14 +185,14 @@ class ServerSegment(Segment):
         for header in headers:
             text, findings, boxes = texts[header.id]
             own: dict[str, Chunk] = {}
-            facts: dict[str, Facts] = {}
+            facts: dict[str, Enrichment] = {}
             for row in chunks[header.id]:
                 own[row[2]] = to_chunk(row[2:-1], text)
                 if row[-1] is not None:
-                    facts[row[2]] = Facts.from_plain(json.loads(row[-1]))
+                    facts[row[2]] = Enrichment.from_plain(json.loads(row[-1]))
             place = {chunk_id: number for number, chunk_id in enumerate(own)}
             names = sorted((place[chunk], key, chunk) for _, key, chunk in keys[header.id])
-            loaded = Loaded(
+            loaded = ParsedDocument(
                 Document(header.id, text, header.title, header.meta),
                 list(own.values()),
                 [link_of(row[2:]) for row in links[header.id]],
@@ -210,8 +218,8 @@ def header_of(row: Sequence[Any]) -> Header:
     return Header(row[0], row[1], row[2], json.loads(row[3]))
 
 
-def findings_of(value: str) -> list[Finding]:
-    return [Finding(**each) for each in json.loads(value)]
+def findings_of(value: str) -> list[ReaderWarning]:
+    return [ReaderWarning(**each) for each in json.loads(value)]
 
 
 def boxes_of(data: bytes) -> list[Box]:
@@ -426,7 +434,7 @@ class ServerSnapshot(Snapshot):
         rows = self.select("links", ("document", "ordinal", *LINK), "document", [doc_id])
         return [link_of(row[2:]) for row in sorted(rows)]
 
-    def findings(self, doc_id: str) -> list[Finding]:
+    def findings(self, doc_id: str) -> list[ReaderWarning]:
         rows = self.select("texts", ("document", TEXT[2]), "document", [doc_id])
         return [each for _, value in rows for each in findings_of(value)]
 
@@ -437,9 +445,11 @@ class ServerSnapshot(Snapshot):
             return found
         return [box for box in found if box.start < within[1] and box.end > within[0]]
 
-    def facts(self, ids: Sequence[str]) -> dict[str, Facts]:
+    def facts(self, ids: Sequence[str]) -> dict[str, Enrichment]:
         rows = self.select("chunks", ("document", "id", "facts"), "id", ids)
-        return {row[1]: Facts.from_plain(json.loads(row[2])) for row in rows if row[2] is not None}
+        return {
+            row[1]: Enrichment.from_plain(json.loads(row[2])) for row in rows if row[2] is not None
+        }
 
     def files(self) -> list[str]:
         return []

@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.types import Chunk, Facts
+from pincite.model.types import Chunk, Enrichment
 from pincite.store.files import Array
-from pincite.store.manifest import (
-    KEPT_GENERATIONS,
-    Manifest,
-    SegmentEntry,
-    manifest_of,
-)
+from pincite.store.manifest import KEPT_GENERATIONS, Manifest, SegmentEntry, manifest_of
 from pincite.store.segment import Entry, as_json
 from pincite.store.server.arrays import blobs_of
 from pincite.store.server.contract import StoreEngine
@@ -185,7 +180,7 @@ def _rows_of(entry: Entry, counts: _Counts) -> dict[str, list[Sequence[Any]]]:
 
 
 def _chunk_rows(
-    chunks: Sequence[Chunk], facts: Mapping[str, Facts], first: int
+    chunks: Sequence[Chunk], facts: Mapping[str, Enrichment], first: int
 ) -> Iterator[Sequence[Any]]:
     for ordinal, chunk in enumerate(chunks, first):
         known = facts.get(chunk.id)

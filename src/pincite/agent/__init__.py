@@ -1,1 +1,0 @@
-"""Answers that take several steps: tools, a planner without a language model, and one with."""

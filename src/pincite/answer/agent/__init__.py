@@ -1,0 +1,1 @@
+"""Steps with tools that lead to an answer."""

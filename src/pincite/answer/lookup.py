@@ -1,0 +1,454 @@
+"""Places, terms and cells that a question names, looked up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pincite.answer.quotes import MAX_PLACE_CHARS, Quote, Quoter, asked_term, defined
+from pincite.answer.sentences import TextUnit, place_shown, row_shown, units
+from pincite.answer.values import Source
+from pincite.index.opened import SEPARATOR, rows_of_cell
+from pincite.index.tokens import Analyzer
+from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
+from pincite.model.tables import (
+    Cell,
+    Table,
+    find_cells,
+    intervals_of,
+    numbers,
+    parse_table,
+    unit_of,
+)
+from pincite.model.types import Chunk, Span
+from pincite.model.units import Quantity, quantities
+from pincite.search.passages import Passage
+from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
+
+# A question names a row by a number, surer if it has a unit, or by its words.
+BY_NUMBER, BY_BARE_NUMBER, BY_WORDS = 2.0, 1.0, 2.0
+BY_COLUMN_NUMBER = 2.0  # "in the 75 °C column"
+NEAR_WORDS = 4
+MIN_WORDS = 0.5  # share of a row's words that the question has to have
+_RAISED = re.compile(r"(?<=\bmm|\bcm)[23]\b|(?<=\bm)[23]\b")  # mm2 is mm²
+_MARK = re.compile(r"\^[^^]{1,3}\^")
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A row and a column as the look-up tool takes them, and how well they fit."""
+
+    row: str
+    column: str
+    score: float
+    used: tuple[Quantity, ...]  # quantities of the question that chose them
+    key: int  # the column that the row was found by
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellQuery:
+    """A question as terms and quantities."""
+
+    text: str
+    terms: frozenset[str]
+    quantities: tuple[Quantity, ...]
+
+    @classmethod
+    def read(cls, text: str, analyzer: Analyzer) -> CellQuery:
+        """Return a question; the number of a place that it names is no quantity."""
+        text = bare = _RAISED.sub(lambda match: "²" if match.group() == "2" else "³", text)
+        for _, start, end in mention_spans(text):
+            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+        terms = frozenset(analyzer.content(analyzer.terms(text)))
+        return cls(text, terms, tuple(quantities(bare)))
+
+    def words(self, quantity: Quantity) -> str:
+        """Return a quantity as the question writes it."""
+        return self.text[quantity.start : quantity.end]
+
+
+def pick(table: Table, asked: CellQuery, analyzer: Analyzer) -> Pick | None:
+    """Return the best row and column for a question; None if it names no row."""
+    picks = list(_picks(table, asked, analyzer))
+    return max(picks, key=lambda each: (each.score, -len(each.rows), -each.key), default=None)
+
+
+def _picks(table: Table, asked: CellQuery, analyzer: Analyzer) -> Iterator[Pick]:
+    names = [_terms(name, analyzer) for name in table.columns]
+    for quantity in asked.quantities:
+        for key, name in enumerate(table.columns):
+            rows = _rows(table, key, quantity)
+            if rows and not _is_of_its_own(name):
+                base = BY_NUMBER if quantity.kind else BY_BARE_NUMBER
+                rows, shared = _narrowed(table, key, rows, asked, analyzer)
+                words = f"{asked.words(quantity)} {' '.join(_row_words(table, rows, key))} {name}"
+                overlap = len(names[key] & _near(asked, quantity, analyzer))
+                untold = _untold(table, names, rows, asked, analyzer)
+                yield _with_column(
+                    table, asked, untold, key, rows, words, base + overlap + shared, (quantity,)
+                )
+    for rows, share in _named_rows(table, asked, analyzer):
+        name = table.rows[rows[0]][0]
+        untold = _untold(table, names, rows, asked, analyzer)
+        found = _with_column(table, asked, untold, 0, rows, name, BY_WORDS * share, ())
+        # One common word, such as "Back", names a row only beside the name of a column.
+        if found.column or len(_terms(name, analyzer)) > 1 or not name.isalpha():
+            yield found
+
+
+def _near(asked: CellQuery, quantity: Quantity, analyzer: Analyzer) -> frozenset[str]:
+    """Return the words around a quantity: they say what it is of."""
+    before = asked.text[: quantity.start].split()[-NEAR_WORDS:]
+    after = asked.text[quantity.end :].split()[:NEAR_WORDS]
+    return _terms(" ".join((*before, *after)), analyzer) & asked.terms
+
+
+def _is_named(column: str, quantity: Quantity) -> bool:
+    """Return whether a column's name holds a quantity: "75 °C", "over 9 kW through 13 kW"."""
+    in_name = quantities(column)
+    if any(quantity.same(other) for other in in_name):
+        return True
+    sizes = {each.value / float(n) for each, n in zip(in_name, numbers(column), strict=False) if n}
+    alike = (
+        bool(in_name) and all(each.kind == quantity.kind for each in in_name) and len(sizes) == 1
+    )
+    size = sizes.pop() if alike else 1.0
+    return alike and any(quantity.value / size in each for each in intervals_of(column))
+
+
+def _is_of_its_own(column: str) -> bool:
+    """Return whether a column's name has quantities: it is asked for, not looked up by."""
+    return any(each.kind for each in quantities(column))
+
+
+def _rows(table: Table, key: int, quantity: Quantity) -> tuple[int, ...]:
+    """Return the rows whose cell in a column holds a quantity; of several ranges the tightest."""
+    unit = quantities(f"1 {unit_of(table.columns[key])}") if unit_of(table.columns[key]) else []
+    kind, size = (unit[0].kind, unit[0].value) if unit else ("", 1.0)
+    if kind != quantity.kind:
+        return ()
+    widths: dict[int, float] = {}
+    for at, row in enumerate(table.rows):
+        cell = _MARK.sub("", row[key]) if key < len(row) else ""
+        holding = [i for i in intervals_of(cell, table.columns[key]) if quantity.value / size in i]
+        if holding:
+            widths[at] = min(each.width for each in holding)
+    least = min(widths.values(), default=0.0)
+    return tuple(at for at, width in widths.items() if width == least)
+
+
+def _narrowed(
+    table: Table, key: int, rows: tuple[int, ...], asked: CellQuery, analyzer: Analyzer
+) -> tuple[tuple[int, ...], int]:
+    """Return the rows whose other words the question has most of, as in "35 mm² copper"."""
+    shared = {
+        row: sum(
+            len([term for term in _terms(cell, analyzer) & asked.terms if term.isalpha()])
+            for at, cell in enumerate(table.rows[row])
+            if at != key
+        )
+        for row in rows
+    }
+    best = max(shared.values())
+    return tuple(row for row in rows if shared[row] == best), best
+
+
+def _row_words(table: Table, rows: Sequence[int], key: int) -> list[str]:
+    """Return the name of a row that was found by another column, if it is no number."""
+    if key == 0 or len(rows) != 1:
+        return []
+    name = _MARK.sub("", table.rows[rows[0]][0])
+    return [] if any(char.isdigit() for char in name) else [name]
+
+
+def _untold(
+    table: Table,
+    names: Sequence[frozenset[str]],
+    rows: Sequence[int],
+    asked: CellQuery,
+    analyzer: Analyzer,
+) -> list[frozenset[str]]:
+    """Return the names of columns, empty where the rows only repeat words of the question.
+
+    Who asks for a "hot work permit" has named the kind of permit, and does not ask for it.
+    """
+
+    def is_told(column: int) -> bool:
+        cells = [table.rows[row][column] for row in rows if column < len(table.rows[row])]
+        terms = frozenset[str]().union(*(_terms(cell, analyzer) for cell in cells))
+        return bool(terms) and terms <= asked.terms and all(map(str.isalpha, terms))
+
+    return [frozenset() if is_told(at) else name for at, name in enumerate(names)]
+
+
+def _named_rows(
+    table: Table, asked: CellQuery, analyzer: Analyzer
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield the rows whose name the question has, those of one name together, with how much."""
+    named: dict[str, list[int]] = {}
+    for at, row in enumerate(table.rows):
+        named.setdefault(row[0], []).append(at)
+    for name, rows in named.items():
+        terms = _terms(name, analyzer)
+        if terms and not _is_only_numbers(name):
+            share = len(terms & asked.terms) / len(terms)
+            if share >= MIN_WORDS:
+                yield tuple(rows), share
+
+
+def _is_only_numbers(cell: str) -> bool:
+    return bool(re.fullmatch(r"[\d\s.,–—-]+", cell))
+
+
+def _with_column(
+    table: Table,
+    asked: CellQuery,
+    names: Sequence[frozenset[str]],
+    key: int,
+    rows: tuple[int, ...],
+    words: str,
+    score: float,
+    used: tuple[Quantity, ...],
+) -> Pick:
+    """Return the pick with the column that the question names; all columns if it names none."""
+    scores: dict[int, tuple[float, tuple[Quantity, ...]]] = {}
+    for at, name in enumerate(table.columns):
+        if at == key or not any(at < len(table.rows[row]) for row in rows):
+            continue
+        extra = [q for q in asked.quantities if q not in used and q.kind and _is_named(name, q)]
+        overlap = len(names[at] & asked.terms) / (1 + 0.1 * len(names[at]))
+        scores[at] = (overlap + BY_COLUMN_NUMBER * len(extra), tuple(extra))
+    best = max((value for value, _ in scores.values()), default=0.0)
+    chosen = [at for at, (value, _) in scores.items() if value == best]
+    if not best or len(chosen) > 1:
+        return Pick(words, "", score + best, used, key, rows)
+    return Pick(
+        words, table.columns[chosen[0]], score + best, (*used, *scores[chosen[0]][1]), key, rows
+    )
+
+
+def _terms(text: str, analyzer: Analyzer) -> frozenset[str]:
+    return frozenset(analyzer.content(analyzer.terms(_MARK.sub("", text))))
+
+
+# Words that ask for a place and say nothing of what is wanted there.
+_ASKING = frozenset(
+    re.findall(
+        r"\w+",
+        "show give read tell say says said state states text wording define defined definition "
+        "mean means meant meaning look find what where which edition editions please cite quote "
+        "version current me us my exactly",
+    )
+) | {each.word for each in PLACE_WORDS if "en" in each.languages and each.kind != "step"}
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[\w²³°%.-]+")
+# A number with its unit, and words without any.
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?")
+_NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
+_LAST_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\s*$")
+_PIPE = re.compile(r"(?<!\\)\|")
+MAX_CELLS = 3
+DEFINING_CHARS = 60  # in which a unit that defines a term says so, beyond the term
+MIN_PICK = 2.5  # what a row and its table have to be worth
+MAX_TABLES = 3  # that are looked into without being named
+
+
+class Lookup:
+    """Answers by name and number, without ranking anything."""
+
+    def __init__(self, index: IndexReader, quoter: Quoter) -> None:
+        self._index = index
+        self._quoter = quoter
+
+    def is_named(self, passages: Sequence[Passage]) -> bool:
+        """Return whether the first hit is there because the question names it."""
+        return bool(passages) and passages[0].is_named
+
+    def is_cited(self, question: str, quotes: Sequence[Quote]) -> bool:
+        """Return whether a question names the row that is quoted, as a citation does."""
+        name = locator_key(question)
+        return SEPARATOR in name and any(name.startswith(locator_key(q.locator)) for q in quotes)
+
+    def quotes(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: list[Source]
+    ) -> list[Quote]:
+        """Return the place, the definition or the cells that a question asks for; or nothing."""
+        question = query.text
+        by_chunk = {source.chunk_id: source for source in sources}
+        if not passages or passages[0].chunk.id not in by_chunk:
+            return []
+        if cited := self._by_locator(question, by_chunk):
+            return self._quoter.with_notes(cited, sources)
+        place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
+        if not self.is_named(passages):
+            found = self._by_number(question, passages, by_chunk)
+            return self._quoter.with_notes(found, sources)
+        wanted = self.wanted(query)
+        if not wanted:
+            span = self._definition(question, place) or self._quoter.opening(place)
+            lead = self._quoter.lead_in(source, span, sources)
+            start = place.span.start
+            shown = place_shown(place.text, span.start - start, span.end - start)
+            quote = self._quoter.quote(source, span, shown)
+            found = [each for each in (lead, quote) if each and len(each.span)]
+            return self._quoter.with_notes(found, sources)
+        return self._quoter.with_notes(self.cells(source, place, " ".join(wanted)), sources)
+
+    def _by_locator(self, question: str, by_chunk: Mapping[str, Source]) -> list[Quote]:
+        """Return the row that a question names as a citation does: "Table 4 > E-07"."""
+        name = question.strip(" ?!.")
+        if SEPARATOR not in name:
+            return []
+        snapshot = self._index.snapshot
+        whole = [each for each in snapshot.found_by([locator_key(name)]) if each.kind == "row"]
+        for row in whole or rows_of_cell(snapshot, name):
+            source = by_chunk.get(row.id) or by_chunk.get(row.parent or "")
+            if source is None or row.parent is None:
+                continue
+            (table,) = snapshot.get([row.parent])
+            start = row.span.start - table.span.start
+            unit = TextUnit(start, start + len(row.text.rstrip()), "row")
+            if source.holds(_span(table, unit)):
+                shown = row_shown(table.text, unit)
+                return [self._quoter.quote(source, _span(table, unit), shown)]
+        return []
+
+    def _definition(self, question: str, place: Chunk) -> Span | None:
+        """Return the units that define a term, where a place was found by the term alone."""
+        term = asked_term(question) or question.strip(" ?!.")
+        if locator_key(term) in (locator_key(place.locator), locator_key(place.title)):
+            return None
+        body = units(place.text)
+        for at, unit in enumerate(body):
+            end = min(unit.end, unit.start + len(term) + DEFINING_CHARS)
+            if defined(term, place.text[unit.start : end]):
+                # What follows in its paragraph still speaks of it.
+                last = unit
+                for other in body[at + 1 :]:
+                    gap = place.text[last.end : other.start]
+                    if "\n" in gap or other.end - unit.start > MAX_PLACE_CHARS:
+                        break
+                    last = other
+                return _span(place, TextUnit(unit.start, last.end))
+        return None
+
+    def _by_number(
+        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+    ) -> list[Quote]:
+        """Return the one cell that a number of the question means in a table among the best."""
+        if picked := self._picked(question, passages, by_chunk):
+            return picked
+        for number in _NUMBER.finditer(question):
+            # The number says which row; the other words say which one of equal ones, and column.
+            if _YEAR.fullmatch(number.group()):
+                continue
+            words = f"{question[: number.start()]} {question[number.end() :]}"
+            words = " ".join(self._index.opened.analyzer.content_words(words))
+            bare = " ".join(_NAMES.findall(words))
+            # "level 6": the word before a number names what it is, not what is asked for.
+            beside = _LAST_WORD.search(question, 0, number.start())
+            for passage in passages[:MAX_TABLES]:
+                place = passage.chunk
+                table = parse_table(place.text) if place.kind == "table" else None
+                if table is None or place.id not in by_chunk:
+                    continue
+                row = f"{number.group()} {bare}"
+                asked = words
+                if beside and beside.group(1).casefold() in " ".join(table.columns).casefold():
+                    asked = words.replace(beside.group(1), "", 1)
+                found = find_cells(table, row, asked)
+                if not found and len(table.columns) == 2 and number.group().isdigit():
+                    found = find_cells(table, row, "")
+                if len(found) == 1:
+                    return list(self._cell(by_chunk[place.id], place, table, found[0]))
+        return []
+
+    def _picked(
+        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+    ) -> list[Quote]:
+        """Return the cell that a quantity with its unit means; the row, if no column is named."""
+        found: list[tuple[float, Chunk, Table, Pick]] = []
+        for rank, passage in enumerate(passages[:MAX_TABLES], 1):
+            place = passage.chunk
+            table = parse_table(place.text) if place.kind == "table" else None
+            if table is not None and place.id in by_chunk:
+                analyzer = self._index.opened.analyzer_of(place.span.doc_id)
+                chosen = pick(table, CellQuery.read(question, analyzer), analyzer)
+                if chosen is not None and any(each.kind for each in chosen.used):
+                    found.append((chosen.score + 1 / rank, place, table, chosen))
+        if not found:
+            return []
+        score, place, table, best = max(found, key=lambda each: each[0])
+        source = by_chunk[place.id]
+        if score < MIN_PICK:
+            return []
+        cells = find_cells(table, best.row, best.column) if best.column else []
+        if len(cells) == 1:
+            return list(self._cell(source, place, table, cells[0]))
+        return [self._row(source, place, row) for row in best.rows[:1] if len(best.rows) == 1]
+
+    def wanted(self, query: ParsedQuery) -> list[str]:
+        """Return the words of a question that say what is wanted of the place that it names."""
+        named, question = query.mention_spans, query.text
+        if not named:
+            return []  # the question as a whole is a name
+        bare = question
+        for _, start, end in named:
+            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+        content = " ".join(self._index.opened.analyzer.content_words(bare))
+        words = (word.strip(".-") for word in _WORD.findall(content))
+        return [w for w in words if w and w.casefold() not in _ASKING and not _YEAR.fullmatch(w)]
+
+    def cells(self, source: Source, place: Chunk, wanted: str) -> list[Quote]:
+        """Return the cells of a table that the words mean, or the rows if they name no column."""
+        table = parse_table(place.text) if place.kind == "table" else None
+        if table is None:
+            return []
+        found = find_cells(table, wanted, wanted)
+        if 0 < len(found) <= MAX_CELLS:
+            return [quote for cell in found for quote in self._cell(source, place, table, cell)]
+        rows = sorted({cell.row for cell in found or find_cells(table, wanted, "")})
+        return [self._row(source, place, row) for row in rows[:MAX_CELLS]]
+
+    def _row(self, source: Source, place: Chunk, row: int) -> Quote:
+        unit = _row_units(place.text)[row]
+        return self._quoter.quote(source, _span(place, unit), row_shown(place.text, unit))
+
+    def _cell(self, source: Source, place: Chunk, table: Table, cell: Cell) -> Iterator[Quote]:
+        unit = _row_units(place.text)[cell.row]
+        inside = list(_cell_units(place.text, unit))
+        if cell.column >= len(inside):
+            return
+        locator = f"{place.locator} > {cell.row_name} > {cell.column_name}"
+        shown = f"{cell.key}; {cell.column_name}: {cell.value}"
+        span = _span(place, inside[cell.column])
+        if len(span):
+            yield self._quoter.quote(source, span, shown, locator)
+        for note in cell.notes:
+            at = place.text.find(note)
+            if at >= 0:
+                yield self._quoter.quote(source, _span(place, TextUnit(at, at + len(note))))
+
+
+def _row_units(text: str) -> list[TextUnit]:
+    return [unit for unit in units(text) if unit.kind == "row"]
+
+
+def _cell_units(text: str, row: TextUnit) -> Iterator[TextUnit]:
+    """Yield where the cells of a row stand, without the white space around them."""
+    line = text[row.start : row.end]
+    bars = [match.start() for match in _PIPE.finditer(line)]
+    edges = bars if line.endswith("|") and len(bars) > 1 else [*bars, len(line)]
+    for left, right in pairwise(edges):
+        inner = line[left + 1 : right]
+        start = row.start + left + 1 + len(inner) - len(inner.lstrip())
+        yield TextUnit(start, start + len(inner.strip()))
+
+
+def _span(place: Chunk, unit: TextUnit) -> Span:
+    start = place.span.start
+    return Span(place.span.doc_id, start + unit.start, start + unit.end)

@@ -1,0 +1,403 @@
+"""Quotations: the sentences that answer, with the deepest place that holds them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pincite.answer.sentences import TextUnit, row_notes, row_shown, units
+from pincite.answer.values import Citation, Sentence, Source
+from pincite.model.tables import parse_table
+from pincite.model.types import Chunk, Span
+from pincite.search.passages import Passage
+from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
+
+# A clause that goes on in items ends like this; an item says nothing without it.
+LEADS_IN = (":", "—", "–", ";", ",")
+MAX_LEAD_CHARS = 400
+MAX_PLACE_CHARS = 700  # of a place that is quoted as a whole
+# An introduction to definitions; each of them stands on its own.
+_SAYS_NOTHING = re.compile(r"\b(?:definitions?|following terms|terms used)\b", re.IGNORECASE)
+NOT_QUOTED = ("heading", "header")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a source, and how a reader sees them: of a row, with the names of its columns."""
+
+    source: int
+    span: Span
+    words: str  # document.text[span]
+    shown: str
+    locator: str
+    page: int | None
+
+    @property
+    def is_row(self) -> bool:
+        return self.words.startswith("|")
+
+    @property
+    def has_rows(self) -> bool:
+        return self.is_row or "\n|" in self.words
+
+    def repeats(self, other: Quote) -> bool:
+        """Return whether both say the same: the same place, or the same words elsewhere."""
+        return bool(self.span.overlap(other.span)) or self.shown == other.shown
+
+    def sentence(self) -> Sentence:
+        citation = Citation(self.source, self.locator, self.page, self.words, self.span)
+        return Sentence(self.shown, (citation,))
+
+
+class Quoter:
+    """Makes quotations of an index's places."""
+
+    def __init__(self, index: IndexReader) -> None:
+        self._snapshot = index.snapshot
+
+    def quote(self, source: Source, span: Span, shown: str = "", locator: str = "") -> Quote:
+        """Return a stretch of a source as a quotation with the deepest place that holds it."""
+        words = self._snapshot.text(span.doc_id)[span.start : span.end]
+        place = self.place_of(source, span)
+        named = locator or place.locator or source.locator
+        return Quote(
+            source.number, span, words, shown or " ".join(words.split()), named, place.page
+        )
+
+    def place_of(self, source: Source, span: Span) -> Chunk:
+        """Return the deepest place of a source that holds a span as a whole."""
+        (place,) = self._snapshot.get([source.chunk_id])
+        if place.kind in ("piece", "text") and place.parent:
+            (place,) = self._snapshot.get([place.parent])
+        while True:
+            below = [
+                child
+                for child in self._snapshot.children(place.id)
+                if child.kind not in ("piece", "text") and child.span.overlap(span) == len(span)
+            ]
+            if not below:
+                return place
+            place = below[0]
+
+    def lead_in(self, source: Source, span: Span, sources: list[Source]) -> Quote | None:
+        """Return the words above an item that it completes; what has them becomes a source.
+
+        "No station shall transmit:" stands above "(4) Music"; without it the item says the
+        contrary of what the document says.
+        """
+        place = self.place_of(source, span)
+        if place.kind != "clause" or place.parent is None:
+            return None
+        (parent,) = self._snapshot.get([place.parent])
+        own = self._snapshot.text(span.doc_id)[parent.span.start : parent.own_end]
+        above = [unit for unit in units(own) if unit.kind == "sentence"]
+        if not above or not own[: above[-1].end].endswith(LEADS_IN):
+            return None
+        start = parent.span.start + above[-1].start
+        lead = Span(span.doc_id, start, parent.span.start + above[-1].end)
+        if (
+            len(lead) > MAX_LEAD_CHARS
+            or lead.overlap(span)
+            or _SAYS_NOTHING.search(own, above[-1].start)
+        ):
+            return None
+        home = next((each for each in (source, *sources) if each.holds(lead)), None)
+        if home is None:
+            home = self._introduction(parent, source, len(sources) + 1)
+            sources.append(home)
+        return self.quote(home, lead)
+
+    def _introduction(self, parent: Chunk, below: Source, number: int) -> Source:
+        span = Span(parent.span.doc_id, parent.span.start, parent.own_end)
+        text = self._snapshot.text(span.doc_id)[span.start : span.end]
+        names = (below.title, parent.locator, parent.path, parent.page)
+        return Source(number, parent.id, *names, span, text, "introduction")
+
+    def with_notes(self, quotes: Sequence[Quote], sources: list[Source]) -> list[Quote]:
+        """Return the quotations, rows of tables followed by the footnotes of their marks."""
+        found: list[Quote] = []
+        for quote in quotes:
+            found.append(quote)
+            for note in self._notes(quote, sources) if quote.has_rows else ():
+                if not any(note.repeats(other) for other in (*quotes, *found)):
+                    found.append(note)
+        return found
+
+    def _notes(self, quote: Quote, sources: list[Source]) -> Iterator[Quote]:
+        """Yield the footnotes that the marks of rows point to; what has them becomes a source."""
+        source = next(each for each in sources if each.number == quote.source)
+        for place in self._tables(self.place_of(source, quote.span), quote.span):
+            table = parse_table(place.text)
+            start = place.span.start
+            rows = place.text[max(0, quote.span.start - start) : quote.span.end - start]
+            for note in row_notes(table, rows) if table else ():
+                at = start + place.text.rfind(note)
+                span = Span(place.span.doc_id, at, at + len(note))
+                home = next((each for each in (source, *sources) if each.holds(span)), None)
+                if home is None:
+                    names = (source.title, place.locator, place.path, place.page)
+                    home = Source(len(sources) + 1, place.id, *names, span, note, "table")
+                    sources.append(home)
+                yield self.quote(home, span)
+
+    def _tables(self, place: Chunk, span: Span) -> list[Chunk]:
+        """Return the table that a place is or is in, or those in it that a span touches."""
+        if place.kind == "row" and place.parent:
+            return self._snapshot.get([place.parent])
+        if place.kind == "table":
+            return [place]
+        below = self._snapshot.children(place.id)
+        return [each for each in below if each.kind == "table" and each.span.overlap(span)]
+
+    def opening(self, place: Chunk) -> Span:
+        """Return the beginning of a place without its heading: whole units, as many as fit."""
+        every = units(place.text)
+        body = [unit for unit in every if unit.kind not in NOT_QUOTED] or every
+        if not body:
+            return Span(place.span.doc_id, place.span.start, place.span.start)
+        kept = [u for u in body if u.end - body[0].start <= MAX_PLACE_CHARS] or body[:1]
+        start = place.span.start
+        return Span(place.span.doc_id, start + kept[0].start, start + kept[-1].end)
+
+
+_ASKS_MEANING = re.compile(
+    r"(?:what does|what do) (?:an? |the )?[\"“]?(.{1,60}?)[\"”]? mean\??"
+    r"|what (?:is|are) (?:meant by )?(?:an? )?(?!the\b|my\b)[\"“]?([\w’' -]{1,40}?)[\"”]?\?"
+    r"|(?:define|definition of|meaning of) [\"“]?(.{1,60}?)[\"”]?\??",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(r"[\"”*_]{0,3}(?:\s\([^)]{1,20}\)[*_]{0,2})?\s?(?:(?:is|are|means?)\b|:|—|–)")
+
+
+def asked_term(question: str) -> str:
+    """Return the term whose meaning a question asks for; empty if it asks for something else.
+
+    >>> asked_term("What does drag mean?"), asked_term("What is the range of it?")
+    ('drag', '')
+    """
+    match = _ASKS_MEANING.fullmatch(" ".join(question.split()))
+    return next((group for group in match.groups() if group), "").strip() if match else ""
+
+
+def defined(term: str, text: str) -> bool:
+    """Return whether a text says what a term means: the term stands first, or marked, or with "is".
+
+    >>> defined("drag", "If you have **drag**, roll three dice."), defined("drag", "They drag it.")
+    (True, False)
+    """
+    at = text.casefold().find(term.casefold())
+    if at < 0:
+        return False
+    before, after = text[max(0, at - 2) : at], text[at + len(term) : at + len(term) + 30]
+    return before.endswith(("**", "“", '"', "*", "_")) or bool(_SAYS.match(after))
+
+
+MEANING, HIT, WORDS = 2.0, 1.0, 0.25
+# So many units are compared in meaning: each takes some milliseconds the first time.
+COMPARED = 24
+# A further quotation is worth this share of the best one's score at least.
+FURTHER = 0.93
+# A further row of a table that is quoted already has to be nearly as good.
+FURTHER_ROW = 0.98
+# Units beside each other in one place become one quotation up to this length.
+MAX_JOINED_CHARS = 500
+MAX_UNIT_CHARS = 600  # that are read of one
+DEFINES = 0.5  # what a unit that says what a term means is worth to who asks for it
+_ITEM = re.compile(r"[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s")
+MIN_LETTERS = 8  # a unit with fewer says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteCandidate:
+    """A unit of a source and its score."""
+
+    source: Source
+    unit: TextUnit  # in the source's text
+    span: Span
+    text: str  # as it is read: a row with the names of its columns
+    share: float  # of the question's words, by weight, that it has or stands under
+    meaning: float  # cosine with the question; 0 if nobody compared
+    score: float
+
+
+class Extractor:
+    """Finds the units that answer; keeps nothing between questions."""
+
+    def __init__(self, index: IndexReader) -> None:
+        self._index = index
+        self._meaning = index.searcher.meaning
+        self.quoter = Quoter(index)
+
+    def candidates(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> list[QuoteCandidate]:
+        """Return the units of the sources, best first."""
+        rough = sorted(self._rough(query, passages, sources), key=lambda each: -each.score)
+        best = rough[:COMPARED]
+        near = self._cosines(query, best)
+        found = [
+            replace(each, meaning=cosine, score=each.score + MEANING * cosine)
+            for each, cosine in zip(best, near, strict=True)
+        ]
+        return sorted(found, key=lambda each: (-each.score, each.span))
+
+    def quotes(
+        self, candidates: Sequence[QuoteCandidate], most: int, sources: list[Source]
+    ) -> list[Quote]:
+        """Return the best candidates as quotations, items with what leads into them."""
+        chosen: list[QuoteCandidate] = []
+        for each in candidates:
+            if len(chosen) == most or each.score < FURTHER * candidates[0].score:
+                break
+            is_row = each.unit.kind == "row" and any(c.source is each.source for c in chosen)
+            if not is_row or each.score >= FURTHER_ROW * candidates[0].score:
+                chosen.append(each)
+        found: list[Quote] = []
+        for each in chosen:
+            for quote in self._with_lead(each, sources):
+                if not any(quote.repeats(other) for other in found):
+                    found.append(quote)
+        whole = joined(found, self.quoter, {each.number: each for each in sources})
+        return self.quoter.with_notes(whole, sources)
+
+    def _with_lead(self, candidate: QuoteCandidate, sources: list[Source]) -> Iterator[Quote]:
+        lead = self.quoter.lead_in(candidate.source, candidate.span, sources)
+        if lead:
+            yield lead
+        shown = candidate.text if candidate.unit.kind == "row" else ""
+        yield self.quoter.quote(candidate.source, with_items(candidate), shown)
+
+    def _rough(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> Iterator[QuoteCandidate]:
+        """Yield all units with what their words and their hit are worth."""
+        opened = self._index.opened
+        weights = query.weights
+        total = sum(weights.values()) or 1.0
+        scores = {passage.chunk.id: passage.hit.score for passage in passages}
+        top = max(scores.values(), default=1.0) or 1.0
+        last = min(scores.values(), default=0.0)
+        term = asked_term(query.text)
+        for source in sources:
+            analyzer = opened.analyzer_of(source.span.doc_id)
+            above = set(analyzer.terms(" ".join((*source.path[1:], source.locator))))
+            worth = HIT * scores.get(source.chunk_id, last) / top
+            for unit, span, text in readable(source):
+                words = above.union(analyzer.terms(text))
+                share = sum(weight for term, weight in weights.items() if term in words) / total
+                defines = DEFINES if term and defined(term, text) else 0.0
+                score = worth + WORDS * share + defines
+                yield QuoteCandidate(source, unit, span, text, share, 0.0, score)
+
+    def _cosines(self, query: ParsedQuery, candidates: Sequence[QuoteCandidate]) -> Sequence[float]:
+        """Return the cosines of candidates with the question; zeros without an encoder."""
+        if self._meaning is None or not candidates:
+            return [0.0] * len(candidates)
+        prefix = self._meaning.encoder.spec.text_prefix
+        texts = [
+            f"{prefix}{heading}\n{each.text[:MAX_UNIT_CHARS]}"
+            for each in candidates
+            for heading in [each.source.path[-1] if each.source.path else each.source.title]
+        ]
+        vectors = self._meaning.texts.of(texts)
+        asked = self._meaning.encode(query.corrected)
+        found: list[float] = np.vecdot(vectors, asked).tolist()
+        return found
+
+
+def with_items(candidate: QuoteCandidate) -> Span:
+    """Return where a unit stands, with the items that it leads into, as many as fit."""
+    source, span = candidate.source, candidate.span
+    if not candidate.text.rstrip().endswith(":"):
+        return span
+    for unit, other, text in readable(source):
+        if unit.start <= candidate.unit.start:
+            continue
+        whole = Span(span.doc_id, span.start, other.end)
+        is_item = unit.kind == "sentence" and _ITEM.match(text)
+        if not is_item or len(whole) > MAX_JOINED_CHARS or not source.holds(whole):
+            break
+        span = whole
+    return span
+
+
+def readable(source: Source) -> Iterator[tuple[TextUnit, Span, str]]:
+    """Yield the units of a source that can be quoted, with where they stand and how they read."""
+    for unit in units(source.text):
+        words = source.text[unit.start : unit.end]
+        if unit.kind in NOT_QUOTED or sum(map(str.isalnum, words)) < MIN_LETTERS:
+            continue
+        span = source.find(words) if unit.kind == "row" else _located(source, unit)
+        if span is not None:
+            yield unit, span, row_shown(source.text, unit) if unit.kind == "row" else words
+
+
+def _located(source: Source, unit: TextUnit) -> Span | None:
+    """Return where a unit of a source's text stands in the document; None if it spans a gap."""
+    before = 0
+    for part in source.parts or (source.span,):
+        if before <= unit.start and unit.end <= before + len(part):
+            start = part.start + unit.start - before
+            return Span(part.doc_id, start, start + unit.end - unit.start)
+        before += len(part) + 1
+    return None
+
+
+def joined(quotes: Sequence[Quote], quoter: Quoter, sources: Mapping[int, Source]) -> list[Quote]:
+    """Return the quotations with neighbours of one source made one, in the order of the best."""
+    found: list[Quote] = []
+    for quote in quotes:
+        at = next((n for n, other in enumerate(found) if _touch(quote, other)), None)
+        if at is None:
+            found.append(quote)
+            continue
+        start, end = sorted((quote.span, found[at].span), key=lambda span: span.start)
+        whole = Span(start.doc_id, start.start, end.end)
+        found[at] = quoter.quote(sources[quote.source], whole)
+    return found
+
+
+def _touch(one: Quote, other: Quote) -> bool:
+    """Return whether two quotations stand beside each other in one place, and are no rows."""
+    if one.source != other.source or one.locator != other.locator:
+        return False
+    if one.is_row or other.is_row:
+        return False
+    first, second = sorted((one, other), key=lambda quote: quote.span.start)
+    gap = second.span.start - first.span.end
+    return 0 <= gap <= 4 and second.span.end - first.span.start <= MAX_JOINED_CHARS
+
+
+FEATURES = ("near",)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceModel:
+    """A logistic model by names of features."""
+
+    weights: Mapping[str, float]
+    offset: float
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return the probability that features stand for; 1 where there are none to judge by."""
+        if not features:
+            return 1.0
+        value = self.offset + sum(w * features[name] for name, w in sorted(self.weights.items()))
+        return 1 / (1 + math.exp(-max(-500.0, min(500.0, value))))
+
+
+def features(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
+    """Return what is known of what was found; nothing if no meanings were compared.
+
+    near: cosine of the question and the unit that is nearest to it.
+    """
+    near = max((each.meaning for each in candidates), default=0.0)
+    return {"near": near} if near else {}
+
+
+MODEL = ConfidenceModel({"near": 8.25}, -5.49)

@@ -1,1 +1,0 @@
-"""The words everybody speaks: values, protocols, settings, errors. Standard library only."""

@@ -1,1 +1,0 @@
-"""Text to vectors: the encoders, the windows they see, and the cache of what they said."""

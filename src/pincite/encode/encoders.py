@@ -1,0 +1,446 @@
+"""Encoders: ONNX here, a service, or the hub's."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.encode.cache import checked
+from pincite.encode.http import HttpService, TextsRefused
+from pincite.encode.models import (
+    GRAPHS,
+    TOKENIZER,
+    Array,
+    Encoder,
+    ModelSpec,
+    QueryTokens,
+    TokenCodec,
+    check_hash,
+    graph_file,
+    inputs_of,
+    listed_hashes,
+    load_codec,
+    open_session,
+    open_tokenizer,
+    spec_of,
+)
+from pincite.model.errors import MALFORMED, ConfigError, ModelError, require
+from pincite.model.settings import EmbeddingSettings
+
+# No token is longer on average: what is beyond this many characters a token is beyond the limit.
+MAX_CHARS = 16
+# Questions whose vectors are kept: enough for all stages of all searches at the same time.
+QUESTIONS_KEPT = 256
+# And those with the vectors of all their tokens, up to 800 kB each.
+TOKENS_KEPT = 16
+HERE = Path(__file__).parent  # where models are that come with Pincite
+
+
+class OnnxEncoder:
+    """Encodes one text a call: its vector never depends on what else is being encoded.
+
+    Texts are spread over threads instead of batches: as fast on a CPU, and without padding. Any
+    number of threads may share one encoder; nothing is loaded before the first text.
+    """
+
+    def __init__(self, spec: ModelSpec, *, threads: int = 0) -> None:
+        self._spec = spec
+        self.threads = threads or os.cpu_count() or 1
+        self._is_shipped = spec.source == "shipped"
+        self._home = HERE / spec.name if self._is_shipped else Path(spec.hub_name)
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model; how long its vectors are may be known only now."""
+        if not self._spec.dimension:
+            self._spec = replace(self._spec, dimension=len(self._sentence("text")))
+        return self._spec
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        data = self._home.joinpath(TOKENIZER).read_bytes()
+        check_hash(TOKENIZER, data, self._hashes, self._broken)
+        return open_tokenizer(data.decode("utf-8", "replace"), self._broken)
+
+    @cached_property
+    def _hashes(self) -> Mapping[str, str]:
+        return listed_hashes(self._home, self._broken)
+
+    @cached_property
+    def _session(self) -> Any:
+        # By name, if it has one: weights may stand in files beside it.
+        graph = None if self._is_shipped else graph_file(self._home)
+        data = (graph or self._home.joinpath(GRAPHS[0])).read_bytes()
+        check_hash(GRAPHS[0], data, self._hashes, self._broken)
+        return open_session(str(graph) if graph else data, self._broken)
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        return inputs_of(self._session, self._broken)
+
+    @cached_property
+    def _output(self) -> tuple[str, bool]:
+        """Return the output to ask for, and whether it is the sentence's or the tokens'."""
+        outputs = self._session.get_outputs()
+        for rank, is_sentence in ((2, True), (3, False)):
+            for each in outputs:
+                if len(each.shape) == rank:
+                    return each.name, is_sentence
+        raise self._broken("it gives no vectors")
+
+    def _broken(self, reason: object) -> ModelError:
+        hint = (
+            "install Pincite again"
+            if self._is_shipped
+            else "export it with an output for the sentence"
+        )
+        return ModelError(f"the encoder {self._spec.name} cannot be loaded: {reason}", hint=hint)
+
+    def token_starts(self, text: str) -> Sequence[int]:
+        encoded = self._tokenizer.encode(_whole(text), add_special_tokens=False)
+        return [start for start, _ in encoded.offsets]
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        vectors = np.zeros((len(texts), self.spec.dimension), dtype=np.float32)
+        if len(texts) < 2:
+            found = [self._sentence(text) for text in texts]
+        else:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(self.threads) as pool:
+                found = list(pool.map(self._sentence, texts))
+        for row, vector in enumerate(found):
+            vectors[row] = vector
+        return vectors
+
+    def encode_query(self, text: str) -> Array:
+        return self._question_vector(text)
+
+    def query_tokens(self, text: str) -> QueryTokens:
+        """Return what late interaction wants to know of a question's tokens."""
+        return self._question_tokens(text)
+
+    def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Array, list[Array]]:
+        """Return one vector a text, and the codes of its tokens."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            found = list(pool.map(self._coded, texts))
+        vectors = np.zeros((len(texts), self.spec.dimension), dtype=np.float32)
+        for row, (vector, _) in enumerate(found):
+            vectors[row] = vector
+        return vectors, [codes for _, codes in found]
+
+    @cached_property
+    def codec(self) -> TokenCodec:
+        """What makes token vectors small; ModelError if the model has none."""
+        if not self._spec.has_tokens:
+            raise ModelError(f"{self._spec.name} has no token vectors", hint="use minilm")
+        return load_codec(self._spec.name)
+
+    # A question is encoded once, however many stages ask for it. What late interaction wants is
+    # worked out when it asks: most searches do without.
+
+    @cached_property
+    def _question_vector(self) -> Callable[[str], Array]:
+        def found(text: str) -> Array:
+            return self._encoded(text)[0] if self._spec.has_tokens else self._sentence(text)
+
+        return lru_cache(maxsize=QUESTIONS_KEPT)(found)
+
+    @cached_property
+    def _question_tokens(self) -> Callable[[str], QueryTokens]:
+        def found(text: str) -> QueryTokens:
+            if not self._spec.has_tokens:
+                return QueryTokens.none()
+            _, tokens, ids, offsets = self._encoded(text)
+            kept = self._kept(ids)
+            weights = self.codec.token_weights[ids[kept]]
+            shares = weights / max(float(weights.sum()), 1e-9)
+            return QueryTokens(self.codec.projected(tokens[kept]), shares, offsets[kept])
+
+        return lru_cache(maxsize=QUESTIONS_KEPT)(found)
+
+    @cached_property
+    def _encoded(self) -> Callable[[str], tuple[Array, Array, Array, Array]]:
+        return lru_cache(maxsize=TOKENS_KEPT)(self._with_tokens)
+
+    def _coded(self, text: str) -> tuple[Array, Array]:
+        vector, tokens, ids, _ = self._with_tokens(text)
+        return vector, self.codec.codes(tokens[self._kept(ids)])
+
+    def token_offsets(self, text: str) -> Array:
+        """Return where the tokens that have codes begin and end in a text."""
+        encoded = self._tokenizer.encode(self._readable(text))
+        return np.array(encoded.offsets)[self._kept(np.array(encoded.ids))]
+
+    def _kept(self, ids: Array) -> Array:
+        kept = self.codec.is_kept[ids]
+        kept[[0, -1]] = False  # what marks the beginning and the end
+        return kept
+
+    def _with_tokens(self, text: str) -> tuple[Array, Array, Array, Array]:
+        encoded = self._tokenizer.encode(self._readable(text))
+        ids, offsets = np.array(encoded.ids), np.array(encoded.offsets)
+        if len(ids) > self._spec.max_tokens:
+            inside = np.r_[: self._spec.max_tokens - 1, len(ids) - 1]
+            ids, offsets = ids[inside], offsets[inside]
+        sentence, tokens = self._session.run(["sentence", "tokens"], {"input_ids": ids[None]})
+        return sentence[0], tokens[0], ids, offsets
+
+    def _readable(self, text: str) -> str:
+        # Compatible forms of a letter are one letter, as they are to the lexical side.
+        limit = MAX_CHARS * self._spec.max_tokens
+        return unicodedata.normalize("NFKC", _whole(text[:limit]))
+
+    def _sentence(self, text: str) -> Array:
+        ids = self._tokenizer.encode(self._readable(text)).ids
+        if len(ids) > self._spec.max_tokens:  # windows are shorter; this is a long question
+            ids = [*ids[: self._spec.max_tokens - 1], ids[-1]]
+        values = {"input_ids": np.array([ids])}
+        values["attention_mask"] = np.ones_like(values["input_ids"])
+        values["token_type_ids"] = np.zeros_like(values["input_ids"])
+        output, is_sentence = self._output
+        found: Array = self._session.run([output], {name: values[name] for name in self._inputs})[0]
+        vector: Array = found[0] if is_sentence else self._pooled(found[0])
+        return vector
+
+    def _pooled(self, tokens: Array) -> Array:
+        """Return the sentence's vector: the first token's or the mean, of length one."""
+        if self._spec.pooling not in ("mean", "cls"):
+            raise self._broken(f"it wants its tokens pooled by {self._spec.pooling!r}")
+        vector = tokens[0] if self._spec.pooling == "cls" else tokens.mean(axis=0)
+        scaled: Array = vector / max(float(np.linalg.norm(vector)), 1e-12)
+        return scaled
+
+
+def _whole(text: str) -> str:
+    """Return the text with half characters replaced, which no tokeniser takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+PROBE = "text"
+# An estimate from above: services do not tell their tokens. English has about four characters a
+# token, numbers two; of other scripts and of signs each character counts.
+_TOKEN = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[^\sA-Za-z0-9]")
+
+
+class HttpEncoder:
+    """Texts go out in batches, several at a time; vectors come back checked and of length one."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        service: HttpService,
+        *,
+        batch: int = 64,
+        dimensions: int = 0,
+        threads: int = 0,
+    ) -> None:
+        self._spec = spec
+        self.service = service
+        self.batch = max(1, batch)
+        self.threads = threads or 4
+        self._more = {"dimensions": dimensions} if dimensions else {}
+        self._works = False
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model; an unknown one is asked for a vector, to see how long it is."""
+        if not self._spec.dimension:
+            self._probe()
+        return self._spec
+
+    def token_starts(self, text: str) -> Sequence[int]:
+        return [found.start() for found in _TOKEN.finditer(text)]
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        found = [np.zeros((0, self.spec.dimension), np.float32)]
+        batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
+        if len(batches) < 2:
+            found += [self._batch(some) for some in batches]
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                found += pool.map(self._batch, batches)
+        return np.concatenate(found)
+
+    def encode_query(self, text: str) -> Array:
+        starts = self.token_starts(text)
+        if len(starts) > self._spec.max_tokens:
+            text = text[: starts[self._spec.max_tokens]]
+        vector: Array = self._ask([text])[0]
+        return vector
+
+    def _batch(self, texts: Sequence[str]) -> Array:
+        """Return the vectors of a batch; a text that the service never takes gets zeros."""
+        try:
+            return self._ask(texts)
+        except TextsRefused:
+            if not self._works:
+                self._probe()  # raises if it is not the texts that are refused
+            if len(texts) == 1:
+                return np.zeros((1, self.spec.dimension), np.float32)
+        # By halves until the one is found: a few requests, not one for each text.
+        half = len(texts) // 2
+        return np.concatenate([self._batch(texts[:half]), self._batch(texts[half:])])
+
+    def _probe(self) -> None:
+        try:
+            self._ask([PROBE])
+        except TextsRefused as error:
+            raise ConfigError(error.message, hint=error.hint) from None
+
+    def _ask(self, texts: Sequence[str]) -> Array:
+
+        answer = self.service.ask({"input": list(texts), **self._more})
+        vectors = self._vectors(answer, len(texts))
+        if not self._spec.dimension:
+            self._spec = replace(self._spec, dimension=vectors.shape[1])
+        if vectors.shape[1] != self._spec.dimension:
+            raise self._strange(
+                f"vectors of {vectors.shape[1]} numbers, not {self._spec.dimension}",
+                hint="set embedding.dimension to what the model gives, or name another model",
+            )
+        self._works = True
+        return checked(vectors)
+
+    def _vectors(self, answer: Any, count: int) -> Array:
+        """Return the vectors of an answer in the order of the texts."""
+        try:
+            rows = answer["data"]
+            places = [row.get("index", at) for at, row in enumerate(rows)]
+            if sorted(places) != list(range(count)):
+                raise self._strange(f"{len(rows)} vectors for {count} texts, or misnumbered ones")
+            placed = sorted(zip(places, rows, strict=True), key=lambda pair: pair[0])
+            vectors = np.stack([_numbers(row["embedding"]) for _, row in placed])
+        except MALFORMED as error:
+            raise self._strange("an answer that holds no vectors") from error
+        if vectors.ndim != 2 or not vectors.shape[1]:
+            raise self._strange("an answer that holds no vectors")
+        return vectors
+
+    def _strange(self, what: str, hint: str = "is it an embedding model?") -> ModelError:
+        return ModelError(f"{self.service.name} gave {what}", hint=hint)
+
+
+def _numbers(embedding: Any) -> Array:
+    """Return one vector, written as numbers or as base64 of little-endian floats."""
+    if not isinstance(embedding, str):
+        return np.asarray(embedding, dtype=np.float32)
+    try:
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+    except binascii.Error as error:
+        raise ValueError("not base64") from error
+
+
+BATCH = 32
+
+
+class HubEncoder:
+    """Runs a model by torch; nothing is loaded before the first text."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model; how long a vector is may be known only when it is loaded."""
+        if not self._spec.dimension:
+            self._spec = replace(self._spec, dimension=len(self._encoded(["text"])[0]))
+        return self._spec
+
+    @cached_property
+    def _model(self) -> Any:
+        library = require("sentence_transformers", extra="hub")
+        try:
+            model = library.SentenceTransformer(self._spec.hub_name)
+        except Exception as error:  # of the hub, of torch, of a model that wants code of its own
+            raise ModelError(
+                f"the encoder {self._spec.name} cannot be loaded: {error}",
+                hint="a model that needs code of its own, or a larger machine, can be served by "
+                "Ollama or text-embeddings-inference: set embedding.url",
+            ) from error
+        model.max_seq_length = min(model.max_seq_length or 512, self._spec.max_tokens)
+        return model
+
+    def token_starts(self, text: str) -> Sequence[int]:
+        encoded = self._model.tokenizer(
+            _whole_from_hub(text),
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        return [start for start, _ in encoded["offset_mapping"]]
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        if not texts:
+            return np.zeros((0, self.spec.dimension), np.float32)
+        return self._encoded(texts)
+
+    def encode_query(self, text: str) -> Array:
+        vector: Array = self._encoded([text])[0]
+        return vector
+
+    def _encoded(self, texts: Sequence[str]) -> Array:
+        # Without a prompt: prefixes are put before texts by those who know which kind they are.
+        found = self._model.encode(
+            [_whole_from_hub(text) for text in texts],
+            prompt="",
+            batch_size=BATCH,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+        return checked(np.asarray(found, dtype=np.float32))
+
+
+def _whole_from_hub(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
+    """Return the encoder that the settings name; None if they want no vectors."""
+    spec = spec_of(settings)
+    if spec is None:
+        return None
+    if spec.source == "service":  # loaded here: a search without one needs no HTTP
+        from pincite.encode.http import OPENAI, OPENAI_KEY, HttpService
+
+        service = HttpService(
+            settings.url or OPENAI,
+            model=spec.hub_name,
+            # A key goes only where it belongs: to an address of one's own only if named.
+            api_key_env=settings.api_key_env or ("" if settings.url else OPENAI_KEY),
+            timeout_seconds=settings.timeout_seconds,
+            retries=settings.retries,
+        )
+        return HttpEncoder(
+            spec,
+            service,
+            batch=settings.batch,
+            dimensions=settings.dimension,
+            threads=settings.threads,
+        )
+    if settings.dimension:
+        raise ConfigError(
+            f"embedding.dimension cannot be chosen for {spec.name}", hint="leave it 0"
+        )
+    if spec.source == "sentence-transformers":
+        return HubEncoder(spec)
+    return _local(spec, settings.threads)
+
+
+@lru_cache(maxsize=4)
+def _local(spec: ModelSpec, threads: int) -> OnnxEncoder:
+    """Return one encoder for all indexes that name it: its weights are in memory once."""
+    return OnnxEncoder(spec, threads=threads)

@@ -1,1 +1,0 @@
-"""How good is it? Measures, question sets, intervals."""

@@ -1,1 +1,0 @@
-"""Questions with the places that answer them, whatever the documents are cut into."""

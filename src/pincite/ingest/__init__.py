@@ -1,1 +1,0 @@
-"""From a file to a Document and its clause tree, and from there to chunks."""

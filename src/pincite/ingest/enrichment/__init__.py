@@ -1,1 +1,0 @@
-"""What a place is about: kinds, traits, terms and aliases, by profiles that are data."""

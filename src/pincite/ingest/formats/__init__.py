@@ -1,1 +1,0 @@
-"""One file for each format: bytes in, a Parsed document out."""

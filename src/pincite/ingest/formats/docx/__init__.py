@@ -1,1 +1,0 @@
-"""DOCX: what Word shows, with the numbers that it computes."""

@@ -1,1 +1,0 @@
-"""Cross references in a text, and which places they mean."""

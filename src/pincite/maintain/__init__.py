@@ -1,0 +1,1 @@
+"""Audit, copy, export, repair, replay and publish an index."""

@@ -1,0 +1,1 @@
+"""Which settings suit these questions, and is that more than luck?"""

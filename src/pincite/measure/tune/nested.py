@@ -1,0 +1,297 @@
+"""Nested folds: is the best more than luck?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+
+from pincite.index.postings import Array
+from pincite.measure.statistics import Comparison, adjusted, compare, standard_error
+from pincite.measure.tune.shared import Folds
+from pincite.measure.tune.space import Axis, Trial, changes_between, cost_class, parts_of, undoings
+from pincite.measure.tune.trials import TrialRunner
+from pincite.model.settings import Settings
+from pincite.search.feature_table import Features
+from pincite.search.learned import Learned
+from pincite.search.pipeline import Stage
+from pincite.search.reader import IndexReader
+
+SAMPLE = 30  # questions that are timed
+WARM_UP = "what does this say about it?"  # loads what is loaded once
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds of a whole search, from so many questions."""
+
+    p50: float
+    p95: float
+    n: int
+
+
+class Costs:
+    """Times pipelines; those that take the same time are timed as one."""
+
+    def __init__(self, bench: TrialRunner, questions: Sequence[str]) -> None:
+        self.bench = bench
+        step = max(1, len(questions) // SAMPLE)
+        self.questions = questions[::step][:SAMPLE]
+
+    def together(self, trials: Sequence[Trial]) -> Mapping[str, Cost]:
+        """Return by key what each trial takes, all timed in one go; known ones from the state."""
+        classes = {cost_class(trial): trial for trial in trials}
+        go = sha256("\n".join(sorted(classes)).encode()).hexdigest()[:16]
+        state = self.bench.state
+        known = {name: state.cost(f"{go} {name}") for name in classes}
+        if None in known.values():
+            known = {name: asdict(cost) for name, cost in self._timed(classes).items()}
+            for name, cost in known.items():
+                state.add_cost(f"{go} {name}", cost or {})
+        found = {name: cost or {} for name, cost in known.items()}
+        return {
+            trial.key: Cost(own["p50"], own["p95"], int(own["n"]))
+            for trial in trials
+            if (own := found[cost_class(trial)])
+        }
+
+    def _timed(self, classes: Mapping[str, Trial]) -> dict[str, Cost]:
+        indexes = {name: self._index(trial) for name, trial in classes.items()}
+        for index in indexes.values():
+            index.warm()
+            index.search(WARM_UP, budget_ms=0)
+        spent: dict[str, list[float]] = {name: [] for name in indexes}
+        for text in self.questions:
+            for name, index in indexes.items():
+                start = time.perf_counter()
+                index.search(text, budget_ms=0)
+                spent[name].append(1000 * (time.perf_counter() - start))
+        return {name: _cost(values) for name, values in spent.items()}
+
+    def _index(self, trial: Trial) -> IndexReader:
+        """Return the very index that a search with these settings would use."""
+        ground = self.bench.asking.ground_of(trial.settings)
+        index = IndexReader(ground.opened, trial.settings)
+        if trial.learned:
+            model = self.bench.learned.model(ground, trial, {})
+            learned: Stage = Learned(model, Features(ground.opened))
+            stages = [*index.searcher.stages, ("learned", learned)]
+            index.searcher = replace(index.searcher, stages=stages)
+        return index
+
+
+def _cost(milliseconds: Sequence[float]) -> Cost:
+    low, high = np.percentile(milliseconds, [50, 95])
+    return Cost(round(float(low), 2), round(float(high), 2), len(milliseconds))
+
+
+SAME = 1e-12
+# What each of some trials brings for every question, if a fold is left out.
+Values = Callable[[Sequence[Trial], int | None], Sequence[Array]]
+
+
+@dataclass
+class Climber:
+    """One way up, by some of the questions."""
+
+    best: Trial
+    kept: Array  # the questions that it may look at
+    left_out: int | None = None  # the fold of the others
+    visited: dict[str, Trial] = field(default_factory=dict)
+
+    def move(self, options: Sequence[Trial], values: Values) -> None:
+        """Go to the best of the options; stay if none is better: where one is comes first."""
+        self.visited |= {trial.key: trial for trial in options}
+        means = [float(each[self.kept].mean()) for each in values(options, self.left_out)]
+        top = max(means) - SAME
+        self.best = next(t for t, mean in zip(options, means, strict=True) if mean >= top)
+
+
+def climb(
+    climbers: Sequence[Climber], axes: Sequence[Axis], values: Values, passes: int = 1
+) -> None:
+    """Let all climb axis by axis, as long as something gets better.
+
+    They go in step, so that what some of them want to know is asked for all at once.
+    """
+    for _ in range(passes):
+        before = [each.best for each in climbers]
+        for axis in axes:
+            options = {each.best.key: axis.options(each.best) for each in climbers}
+            values(list({t.key: t for some in options.values() for t in some}.values()), None)
+            for each in climbers:
+                each.move(options[each.best.key], values)
+        if [each.best for each in climbers] == before:
+            break
+
+
+def nearest(climber: Climber, values: Values, groups: Sequence[str]) -> list[Trial]:
+    """Return the visited trials within one standard error of the best."""
+    trials, kept = list(climber.visited.values()), climber.kept
+    found = [each[kept] for each in values(trials, climber.left_out)]
+    best = max(found, key=lambda each: float(each.mean()))
+    own = [group for group, keep in zip(groups, kept.tolist(), strict=True) if keep]
+    return [trial for trial, each in zip(trials, found, strict=True) if is_within(best - each, own)]
+
+
+def is_within(lead: Array, groups: Sequence[str]) -> bool:
+    """Return whether a lead, question by question, is no more than one standard error.
+
+    >>> is_within(np.array([0.1, -0.1, 0.1, 0.0]), ["a", "b", "c", "d"])
+    True
+    >>> is_within(np.array([0.1, 0.1, 0.1, 0.2]), ["a", "b", "c", "d"])
+    False
+    """
+    mean = float(np.mean(lead))
+    return mean <= SAME or mean <= standard_error(lead, groups)
+
+
+DEFAULT, TUNED = "default", "tuned"
+MAX_UNDOINGS = 4
+# What trials take, by key, timed in one go.
+CostsOf = Callable[[Iterable[Trial]], Mapping[str, Cost]]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning came to."""
+
+    default: Trial
+    choice: Trial  # from all questions
+    by_fold: tuple[Trial, ...]  # chosen without each fold
+    fixed: Mapping[str, Trial]  # pipelines that nobody tuned, the default first
+    values: Mapping[str, Array]  # "tuned", each question by its fold's choice, and the fixed ones
+    folds: Folds
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """What tuning gains over every fixed pipeline on folds not seen, adjusted for all."""
+        found = {
+            name: compare(self.values[name], self.values[TUNED], self.folds.groups)
+            for name in self.fixed
+        }
+        return dict(zip(found, adjusted(list(found.values())), strict=True))
+
+    @property
+    def gain(self) -> Comparison:
+        """Tuned beside the default: one question asked of the data, so p is as it is."""
+        return compare(self.values[DEFAULT], self.values[TUNED], self.folds.groups)
+
+    @property
+    def is_better(self) -> bool:
+        return self.gain.verdict == "better"
+
+    @property
+    def kept(self) -> Trial:
+        """What is written down: the choice if tuning is significantly better, else the default."""
+        return self.choice if self.is_better else self.default
+
+
+def tune(
+    bench: TrialRunner,
+    start: Settings,
+    axes: Sequence[Axis],
+    fixed: Mapping[str, Trial],
+    costs: CostsOf,
+    budget_ms: float = 0.0,
+    passes: int = 1,
+) -> Tuned:
+    """Choose settings without each fold and from all questions.
+
+    Args:
+        start: where the search begins.
+        fixed: pipelines to be as good as, the default first; they may be chosen too.
+        costs: times pipelines.
+        budget_ms: what takes longer (95th percentile) is not chosen; 0 allows everything.
+        passes: how often all axes are gone through, as long as something gets better.
+    """
+    folds = bench.asking.folds
+    known = {trial.key: trial for trial in fixed.values()}
+    every = np.ones(len(folds.groups), dtype=bool)
+    inner = [
+        Climber(Trial(start), folds.left_out(number), number, dict(known))
+        for number in range(folds.count)
+    ]
+    outer = Climber(Trial(start), every, None, dict(known))
+    bench.values(list(known.values()))
+    climb([*inner, outer], axes, bench.values, passes)
+    chooser = Chooser(bench, fixed[DEFAULT], costs, budget_ms)
+    *by_fold, choice = chooser.chosen([*inner, outer])
+    held_out = _held_out(bench, by_fold, fixed, folds)
+    return Tuned(fixed[DEFAULT], choice, tuple(by_fold), fixed, held_out, folds)
+
+
+class Chooser:
+    """Takes the simplest of what was tried, and undoes whatever can be undone."""
+
+    def __init__(
+        self, bench: TrialRunner, default: Trial, costs: CostsOf, budget_ms: float
+    ) -> None:
+        self.bench = bench
+        self.default = default
+        self.costs = costs
+        self.budget_ms = budget_ms
+        self._spent: dict[str, Cost] = {}  # by class of pipelines
+
+    def chosen(self, climbers: Sequence[Climber]) -> list[Trial]:
+        """Return the choice of each climber.
+
+        A change that was the best of its axis may be worth nothing in the end, so that the choice
+        is also tried without each of its changes, until none is undone.
+        """
+        found = self._simplest(climbers)
+        for _ in range(MAX_UNDOINGS):
+            undone = [undoings(each, self.default.settings).values() for each in found]
+            self.bench.values(list({t.key: t for some in undone for t in some}.values()))
+            for climber, some in zip(climbers, undone, strict=True):
+                climber.visited |= {trial.key: trial for trial in some}
+            before, found = found, self._simplest(climbers)
+            if found == before:
+                break
+        return found
+
+    def _simplest(self, climbers: Sequence[Climber]) -> list[Trial]:
+        """Return of each the simplest within one standard error of its best that is in time."""
+        groups = self.bench.asking.folds.groups
+        if self.budget_ms:
+            self._leave_out_slow(climbers)
+        near = [nearest(each, self.bench.values, groups) for each in climbers]
+        self._time(trial for some in near for trial in some)
+        return [min(some, key=self._order) for some in near]
+
+    def _leave_out_slow(self, climbers: Sequence[Climber]) -> None:
+        """Let climbers forget what takes too long; the default is left if everything does."""
+        self._time(trial for each in climbers for trial in each.visited.values())
+        for each in climbers:
+            quick = {k: t for k, t in each.visited.items() if self._cost(t).p95 <= self.budget_ms}
+            each.visited = quick or {self.default.key: self.default}
+
+    def _time(self, trials: Iterable[Trial]) -> None:
+        """Time what was not timed yet."""
+        new = {cost_class(t): t for t in trials if cost_class(t) not in self._spent}
+        spent = self.costs(new.values()) if new else {}
+        self._spent |= {name: spent[trial.key] for name, trial in new.items()}
+
+    def _cost(self, trial: Trial) -> Cost:
+        return self._spent[cost_class(trial)]
+
+    def _order(self, trial: Trial) -> tuple[float, float, float]:
+        """Fewer parts are simpler, then less time, then fewer changes."""
+        changes = changes_between(trial.settings, self.default.settings)
+        return len(parts_of(trial)), self._cost(trial).p50, len(changes)
+
+
+def _held_out(
+    bench: TrialRunner, by_fold: Sequence[Trial], fixed: Mapping[str, Trial], folds: Folds
+) -> dict[str, Array]:
+    """Return the values of each question under what was chosen without its fold."""
+    tuned = np.zeros(len(folds.groups))
+    for number, values in enumerate(bench.values(by_fold)):
+        is_own = folds.fold == number
+        tuned[is_own] = values[is_own]
+    own = dict(zip(fixed, bench.values(list(fixed.values())), strict=True))
+    return {TUNED: tuned, **own}

@@ -1,0 +1,366 @@
+"""Tables as values: cells, headers, intervals, look-up of a cell by row and column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pincite.model.units import symbols
+
+# A comma before exactly three digits groups thousands; before one or two it is a decimal comma.
+_NUMBER = re.compile(
+    r"(?<![\w.,])-?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?:\.\d+)?|\d+,\d{1,2}|\d+(?:\.\d+)?)(?!\d|,\d)"
+)
+_DASH = re.compile(r"(?<=\d)\s*[-–—]\s*(?=\d)")
+_UNIT_BEHIND = re.compile(r"\d\s*(°\s?[CF]|%|[^\W\d_]+[²³]?)")
+_UP_TO = re.compile(
+    r"not (?:exceeding|over|more than|greater than)|up to|at most|or less|maximum|≤|<="
+    r"|ne dépassant pas|jusqu",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    r"\b(?:over|above|more than|exceeding|greater than|plus de)\b|(?<!=)>(?!=)", re.IGNORECASE
+)
+_FROM = re.compile(r"at least|or more|and (?:over|above|up)|minimum|≥|>=", re.IGNORECASE)
+_BELOW = re.compile(r"\b(?:below|under|less than)\b|<(?!=)", re.IGNORECASE)
+_THROUGH = re.compile(r"–|\b(?:through|to|and|but|à|a)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All numbers between two bounds."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    is_low_open: bool = False
+    is_high_open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low if self.is_low_open else value >= self.low
+        below = value < self.high if self.is_high_open else value <= self.high
+        return above and below
+
+    @property
+    def width(self) -> float:
+        """How much it leaves open; of half-open ones the tighter bound is narrower."""
+        if math.isinf(self.low):
+            return self.high
+        return -self.low if math.isinf(self.high) else self.high - self.low
+
+
+def numbers(text: str) -> list[float]:
+    """Return the numbers in a text.
+
+    >>> numbers("12,345 and 2,5 or 10, 11")
+    [12345.0, 2.5, 10.0, 11.0]
+    """
+    return [_value(found) for found in _NUMBER.findall(_DASH.sub(" – ", text))]
+
+
+def _value(text: str) -> float:
+    plain = re.sub(r"[,\u00a0\u202f](?=\d{3}(?:\D|$))", "", text)
+    return float(plain.replace(",", "."))
+
+
+def unit_behind(text: str) -> str:
+    """Return the word behind the first number: its unit, perhaps."""
+    match = _UNIT_BEHIND.search(text)
+    return match.group(1) if match else ""
+
+
+def intervals_of(cell: str, column: str = "") -> tuple[Interval, ...]:
+    """Return the numbers that a cell stands for; none if it is not about numbers.
+
+    >>> [80 in each for each in intervals_of("Over 60 through 100")]
+    [True]
+    >>> intervals_of("10, 11")
+    (Interval(low=10.0, high=10.0, is_low_open=False, is_high_open=False), \
+Interval(low=11.0, high=11.0, is_low_open=False, is_high_open=False))
+    """
+    found = numbers(cell)
+    if len(found) == 2 and _THROUGH.search(_DASH.sub(" – ", cell)) and found[0] <= found[1]:
+        return (Interval(found[0], found[1], is_low_open=bool(_OVER.search(cell))),)
+    if len(found) == 1:
+        (value,) = found
+        bound = _one_bound(value, cell) or _one_bound(value, column)
+        return (bound or Interval(value, value),)
+    if len(found) >= 2 and "," in cell:
+        return tuple(Interval(value, value) for value in found)
+    return ()  # a date, a code, or words with numbers in them
+
+
+def _one_bound(value: float, words: str) -> Interval | None:
+    if _UP_TO.search(words):
+        return Interval(high=value)
+    if _FROM.search(words):
+        return Interval(low=value)
+    if _OVER.search(words):
+        return Interval(low=value, is_low_open=True)
+    if _BELOW.search(words):
+        return Interval(high=value, is_high_open=True)
+    return None
+
+
+_CELL_SPLIT = re.compile(r"(?<!\\)\|")
+# Nothing but dashes and their signs: a row may begin with "--" where it has nothing to say.
+_RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
+_UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
+_MARK = re.compile(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
+_FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
+# The exponent of a unit: 10 m², not a mark of a footnote.
+_EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
+_WORD = re.compile(r"[\w²³°%]+")
+
+NAME_CHARS = 80  # of a row's name
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as printed: one line of column names, rows, and what its footnotes say."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    footnotes: tuple[tuple[str, str], ...] = ()  # mark, text
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The unit in each column's name; empty where it has none."""
+        return tuple(unit_of(name) for name in self.columns)
+
+    def compact(self) -> str:
+        """Return title and columns: what the table is about, without its rows."""
+        return f"{self.title}\nColumns: {' | '.join(self.columns)}"
+
+    def records(self) -> list[str]:
+        """Return each row as a sentence of its own: column by column with its value."""
+        return [
+            f"{self.title}: "
+            + "; ".join(f"{name} {value}" for name, value in zip(self.columns, row, strict=False))
+            for row in self.rows
+        ]
+
+    def notes_of(self, cell: str) -> tuple[str, ...]:
+        """Return the footnotes that a cell's marks point to."""
+        marks = {a or b for a, b in _MARK.findall(cell)} if not _EXPONENT.search(cell) else set()
+        return tuple(text for mark, text in self.footnotes if mark in marks)
+
+    def bare(self, cell: str) -> str:
+        """Return a cell without the marks of its footnotes; an exponent is none."""
+        known = {mark for mark, _ in self.footnotes}
+        if _EXPONENT.search(cell):
+            return cell.strip()
+        return _MARK.sub(lambda m: "" if m[1] in known or m[2] in known else m[0], cell).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a table with the names of its row and column."""
+
+    row: int
+    column: int
+    row_name: str  # as the row's place has it
+    column_name: str
+    value: str
+    unit: str
+    notes: tuple[str, ...]
+    key: str  # what the row was found by: a column and its value
+
+
+def parse_table(text: str) -> Table | None:
+    """Return the pipe table in a text with its caption and footnotes; None if there is none.
+
+    >>> table = parse_table("**Table 1 Sizes**\\n\\n| A | B (mm) |\\n|---|---|\\n| x | 3 |")
+    >>> table.title, table.columns, table.rows
+    ('Table 1 Sizes', ('A', 'B (mm)'), (('x', '3'),))
+    """
+    lines = text.splitlines()
+    at = _first_run([i for i, line in enumerate(lines) if line.lstrip().startswith("|")])
+    if len(at) < 2:
+        return None
+    grid = [_cells(lines[i]) for i in at if not _RULER.match(lines[i])]
+    if not grid:
+        return None
+    caption = " ".join(line.strip(" *_#") for line in lines[: at[0]] if line.strip())
+    after = (_FOOTNOTE.match(line) for line in lines[at[-1] + 1 :])
+    notes = tuple(
+        (match.group(1) or match.group(2) or match.group(3), match.group(4).strip())
+        for match in after
+        if match
+    )
+    return Table(caption, grid[0], tuple(grid[1:]), notes)
+
+
+def _first_run(numbers: list[int]) -> list[int]:
+    """Return the numbers up to the first gap: the lines of the first table."""
+    for i, (one, other) in enumerate(pairwise(numbers), 1):
+        if other != one + 1:
+            return numbers[:i]
+    return numbers
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return tuple(cell.strip().replace("\\|", "|") for cell in _CELL_SPLIT.split(inner))
+
+
+def unit_of(column: str) -> str:
+    """Return the unit at the end of a column's name.
+
+    >>> unit_of("Copper (mm²)"), unit_of("Notes")
+    ('mm²', '')
+    """
+    match = _UNIT.search(column)
+    return (match.group(1) or match.group(2)) if match else ""
+
+
+def without_marks(cell: str) -> str:
+    """Return a cell without marks of footnotes, whether or not the table has them.
+
+    >>> [without_marks(cell) for cell in ("95¹", "120^a^", "10 m²", "Up to 50 m³", "4*")]
+    ['95', '120', '10 m²', 'Up to 50 m³', '4']
+    """
+    return cell.strip() if _EXPONENT.search(cell) else _MARK.sub("", cell).strip()
+
+
+def find_cells(table: Table, row: str, column: str) -> list[Cell]:
+    """Return the cells that a row's name or value and a column's name mean.
+
+    A row fits by its words, by an equal number, or by a range that holds the number; of ranges
+    that are open on one side ("not exceeding 60") the tightest one fits.
+    """
+    key, rows = _rows(table, row, column)
+    names = row_names(table.rows)
+    found = []
+    for number in rows:
+        for at in _columns(table, column, key):
+            value = table.rows[number][at] if at < len(table.rows[number]) else ""
+            cell = Cell(
+                number,
+                at,
+                names[number],
+                table.columns[at],
+                without_marks(value),
+                unit_of(table.columns[at]),
+                table.notes_of(value),
+                f"{table.columns[key]}: {table.rows[number][key]}",
+            )
+            found.append(cell)
+    return found
+
+
+def _columns(table: Table, wanted: str, key: int) -> list[int]:
+    """Return the columns whose names share most words with what is wanted, never the row's key."""
+    words = _words(wanted)
+    others = [at for at in range(len(table.columns)) if at != key]
+    if not words:
+        return others
+    names = {at: _words(table.columns[at]) for at in others}
+    scores = {at: (len(words & name), -len(name)) for at, name in names.items()}
+    best = max(scores.values(), default=(0, 0))
+    return [at for at in others if scores[at] == best] if best[0] else []
+
+
+def _rows(table: Table, wanted: str, column: str) -> tuple[int, list[int]]:
+    """Return the key column and the rows that fit: by their name, by number, or by their words."""
+    words = _words(wanted)
+    exact = [i for i, row in enumerate(table.rows) if words and words == _words(row[0])]
+    if exact:
+        return 0, exact
+    values = numbers(wanted)
+    if values:
+        return _rows_by_number(table, values[0], wanted, column)
+    scores = [len(words & _words(" ".join(row))) for row in table.rows]
+    best = max(scores, default=0)
+    return 0, [i for i, score in enumerate(scores) if score == best] if best else []
+
+
+def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tuple[int, list[int]]:
+    """Return the column that the number is about, and the rows whose ranges hold it.
+
+    Of several columns that could be meant, the one whose name shares most words with the row's
+    words counts; if it has none, with the column's; then the first.
+    """
+    words, hints = _names(_words(wanted)), _words(column)
+    asked = _columns(table, column, key=-1)
+    fitting: list[tuple[int, int, int, dict[int, float]]] = []
+    for at, name in enumerate(table.columns):
+        widths = _widths(table, at, value)
+        if [at] == asked:
+            continue  # the one column that is asked for is not what the row is found by
+        if widths and _same_unit(unit_behind(wanted), unit_of(name)):
+            own = _words(name)
+            named = len(words & own)
+            fitting.append((-named, 0 if named else -len(hints & own), at, widths))
+    if not fitting:
+        return 0, []
+    _, _, key, widths = min(fitting, key=lambda each: each[:3])
+    rows = [i for i, width in widths.items() if width == min(widths.values())]
+    # "copper 25": the words that are no numbers say which of the rows with a 25.
+    shared = {i: len(words & _names(_words(" ".join(table.rows[i])))) for i in rows}
+    return key, [i for i in rows if shared[i] == max(shared.values())]
+
+
+def _widths(table: Table, column: int, value: float) -> dict[int, float]:
+    """Return the rows whose cell in a column holds the number, with how tightly it does."""
+    widths: dict[int, float] = {}
+    for i, row in enumerate(table.rows):
+        cell = without_marks(row[column]) if column < len(row) else ""
+        holding = [each for each in intervals_of(cell, table.columns[column]) if value in each]
+        if holding:
+            widths[i] = min(each.width for each in holding)
+    return widths
+
+
+def _same_unit(asked: str, own: str) -> bool:
+    """Return whether a value could be in a column's unit; unknown units are given the benefit."""
+    a, b = asked.casefold(), own.casefold()
+    return a == b or a not in symbols() or b not in symbols()
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(_MARK.sub("", text))}
+
+
+def _names(words: set[str]) -> set[str]:
+    return {word for word in words if not word[0].isdigit()}
+
+
+def row_spans(text: str) -> Sequence[tuple[int, int]]:
+    """Return where the rows below the header of a pipe table stand in its text."""
+    spans, at, seen = [], 0, 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("|"):
+            if seen >= 1 and not _RULER.match(line):
+                spans.append((at, at + len(line)))
+            seen += 1
+        at += len(line)
+    return spans
+
+
+def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a name for each row: its first cell, and as many more as make it unique.
+
+    >>> row_names([("Hot work", "Up to 50"), ("Hot work", "Over 50"), ("Diving", "Any")])
+    ['Hot work, Up to 50', 'Hot work, Over 50', 'Diving']
+    """
+    names = [_row_name(row, 1) for row in rows]
+    for cells in (2, 3):
+        counts = Counter(names)
+        names = [
+            _row_name(row, cells) if counts[name] > 1 else name
+            for row, name in zip(rows, names, strict=True)
+        ]
+    counts = Counter(names)
+    return [
+        f"{name} (row {number})" if counts[name] > 1 or not name else name
+        for number, (name, _) in enumerate(zip(names, rows, strict=True), 1)
+    ]
+
+
+def _row_name(row: Sequence[str], cells: int) -> str:
+    return ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]

@@ -1,0 +1,1 @@
+"""What each place of a document is about."""

@@ -1,0 +1,455 @@
+"""HTML: headings, lists and tables to canonical text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from pincite.model.errors import SourceError
+from pincite.model.types import ReaderWarning
+from pincite.read.extracted import ExtractedText, decode
+from pincite.read.formats.blocks import (
+    MAX_COLUMNS,
+    BlockWriter,
+    GridCell,
+    Inline,
+    Row,
+    TableText,
+    counted,
+    one_line,
+    spread,
+    titled,
+)
+
+TEXT = "-text"
+LEFT_OUT = {"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head"}
+CONTROLS = {"button", "input", "select", "textarea", "datalist", "dialog"}
+BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),
+    *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3"),
+    *("h4", "h5", "h6", "header", "hr", "legend", "li", "main", "menu", "nav", "ol", "p", "pre"),
+    *("section", "summary", "table", "td", "th", "tr", "ul"),
+}
+_BOLD, _ITALIC = {"b", "strong"}, {"i", "em", "dfn", "cite", "var"}
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?![.\d])"
+    r"|font-size\s*:\s*0(?![.\d])",
+    re.IGNORECASE,
+)
+
+
+def children(node: LexborNode) -> Iterator[LexborNode]:
+    """Yield the children of an element, text included."""
+    child = node.child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def attribute(node: LexborNode, name: str) -> str:
+    """Return an attribute's value, empty when it is absent or has none."""
+    return (node.attributes or {}).get(name) or ""
+
+
+def is_hidden(node: LexborNode) -> bool:
+    """Return whether an element says that it is not shown."""
+    attributes = node.attributes or {}
+    return "hidden" in attributes or bool(_HIDDEN.search(attributes.get("style") or ""))
+
+
+class HtmlWords:
+    """Reads words with their emphasis; blocks inside are set apart by a space."""
+
+    def __init__(self) -> None:
+        self.inline = Inline()
+        self.hidden = 0  # characters that a reader of the page does not see
+        self._emphasis: Counter[str] = Counter()
+
+    def walk(self, root: LexborNode) -> None:
+        """Go through an element in document order, with a stack of our own."""
+        stack = [(root, False)]
+        while stack:
+            node, is_read = stack.pop()
+            if is_read:
+                self.close(node)
+                continue
+            if node is not root and (following := node.next) is not None:
+                stack.append((following, False))
+            if self.open(node):
+                stack.append((node, True))
+                if (child := node.child) is not None:
+                    stack.append((child, False))
+
+    def open(self, node: LexborNode) -> bool:
+        """Take an element in; return whether its children are to be read."""
+        tag = node.tag or ""
+        if tag == TEXT:
+            self.add(node.text_content or "")
+            return False
+        if tag.startswith(("-", "!")) or tag in LEFT_OUT or tag in CONTROLS:
+            return False
+        if is_hidden(node):
+            self.hidden += len(one_line(node.text()))
+            return False
+        if tag in ("sup", "sub"):
+            self._mark(node, tag)
+            return False
+        if tag == "br":
+            self.inline.add("\n")
+        self._emphasis[_sign(tag)] += 1
+        if tag in BLOCKS:
+            self.block(node, tag)
+        return True
+
+    def close(self, node: LexborNode) -> None:
+        """Leave an element whose children were read."""
+        tag = node.tag or ""
+        self._emphasis[_sign(tag)] -= 1
+        if tag in BLOCKS:
+            self.block_end(node, tag)
+
+    def block(self, node: LexborNode, tag: str) -> None:
+        """Begin a block."""
+        self.inline.add(" ")
+
+    def block_end(self, node: LexborNode, tag: str) -> None:
+        """End a block."""
+        self.inline.add(" ")
+
+    def add(self, words: str) -> None:
+        """Add words of the page; their line breaks are only spaces."""
+        bold, italic = self._emphasis["b"] > 0, self._emphasis["i"] > 0
+        self.inline.add(re.sub(r"[\n\r\f]", " ", words), bold=bold, italic=italic)
+
+    def _mark(self, node: LexborNode, tag: str) -> None:
+        words = one_line(node.text())
+        if tag == "sub":
+            self.inline.lowered(words)
+        elif node.css_first('a[href^="#"]') is not None:
+            self.inline.add(f"[^{words.strip('[]')}]")
+        else:
+            self.inline.raised(words)
+
+
+def _sign(tag: str) -> str:
+    return "b" if tag in _BOLD else "i" if tag in _ITALIC else ""
+
+
+def words_of(node: LexborNode, *, plain: bool = False) -> tuple[str, int]:
+    """Return the words of an element in one line, and how many characters of it are hidden."""
+    words = HtmlWords()
+    words.walk(node)
+    return one_line(words.inline.text(plain=plain)), words.hidden
+
+
+_GROUPS = ("thead", "tbody", "tfoot")
+_MAX_ROWSPAN = 65_534  # as in the standard; 0 means all rows that follow
+
+
+class _HtmlRow(NamedTuple):
+    group: str
+    is_head: bool
+    cells: list[GridCell]
+
+
+def is_layout(table: LexborNode) -> bool:
+    """Return whether a table only arranges a page: it holds headings or tables."""
+    if attribute(table, "role") in ("presentation", "none"):
+        return True
+    inside = table.css("h1, h2, h3, h4, h5, h6, table")
+    return any(node.mem_id != table.mem_id for node in inside)
+
+
+def table_of(table: LexborNode) -> tuple[TableText, int]:
+    """Return the table, and how many characters of it are hidden."""
+    caption, hidden = "", 0
+    found: list[_HtmlRow] = []
+    for child in children(table):
+        if child.tag == "caption" and not is_hidden(child):
+            caption, unseen = words_of(child, plain=True)
+            hidden += unseen
+        elif child.tag in _GROUPS:
+            rows = [row for row in children(child) if row.tag == "tr"]
+            hidden += sum(len(row.text().strip()) for row in rows if is_hidden(row))
+            for row in rows:
+                if not is_hidden(row):
+                    hidden += _add_row(row, child.tag, found)
+    return _assembled(found, caption), hidden
+
+
+def _add_row(row: LexborNode, group: str, found: list[_HtmlRow]) -> int:
+    """Add a row to those found, and return how many characters of it are hidden."""
+    nodes = [cell for cell in children(row) if cell.tag in ("td", "th") and not is_hidden(cell)]
+    is_head = group == "thead" or all(cell.tag == "th" for cell in nodes)
+    cells, unseen = [], 0
+    for node in nodes:
+        words, hidden = words_of(node, plain=is_head)
+        unseen += hidden
+        spans = (attribute(node, name) for name in ("rowspan", "colspan"))
+        rows, columns = (int(n) if n.isdecimal() and len(n) < 7 else 1 for n in spans)
+        columns = max(1, min(columns, MAX_COLUMNS))
+        cells.append(GridCell(words, columns, min(rows, _MAX_ROWSPAN) or _MAX_ROWSPAN))
+    if cells:
+        found.append(_HtmlRow(group, is_head, cells))
+    return unseen
+
+
+def _assembled(found: Sequence[_HtmlRow], caption: str) -> TableText:
+    rows = spread([row.cells for row in found])
+    head_rows = sum(1 for _ in takewhile(lambda row: row.is_head, found))
+    if not head_rows and len(rows) > 1:
+        head_rows = 1  # without marks the first row is the head, as in Word
+    head, body = rows[:head_rows], rows[head_rows:]
+    if not caption and len(head) > 1 and _is_one(found[0], head[0]):
+        caption, head = head[0][0], head[1:]
+    notes: list[str] = []
+    for row in reversed(found):
+        if not body or row.group != "tfoot" or not _is_one(row, body[-1]):
+            break
+        notes.insert(0, body.pop()[0])
+    return TableText(head, body, caption, notes)
+
+
+def _is_one(row: _HtmlRow, filled: Row) -> bool:
+    """Return whether one cell takes the whole row."""
+    return len(row.cells) == 1 and row.cells[0].columns >= len(filled) > 1
+
+
+# The parser's time grows with the square of the depth; real pages stay below a hundred.
+MAX_DEPTH = 5_000
+_BESIDE = {"nav", "footer", "aside"}
+_CHARSET = re.compile(
+    rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.I
+)
+# Comments and raw text count as nothing, so that no tag in them can hide the depth.
+_TAG = re.compile(
+    r"<!--.*?(?:-->|$)|<(?P<raw>script|style|textarea|title|xmp)\b.*?(?:</(?P=raw)|$)"
+    r"|<(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+>?",
+    re.IGNORECASE | re.DOTALL,
+)
+# Elements that the parser closes by itself, and those without content.
+_SHALLOW = {
+    *("p", "li", "dt", "dd", "td", "th", "tr", "thead", "tbody", "tfoot", "option", "optgroup"),
+    *("html", "head", "body", "br", "img", "hr", "input", "meta", "link", "col", "area", "base"),
+    *("embed", "source", "track", "wbr", "param"),
+}
+_STYLES = {
+    **dict.fromkeys(("a", "lower-alpha", "lower-latin"), "lowerLetter"),
+    **dict.fromkeys(("A", "upper-alpha", "upper-latin"), "upperLetter"),
+    **dict.fromkeys(("i", "lower-roman"), "lowerRoman"),
+    **dict.fromkeys(("I", "upper-roman"), "upperRoman"),
+    "none": "none",
+}
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b(none|(?:lower|upper)-\w+)", re.I)
+_OWN_LABEL = re.compile(r"[*_]{0,3}\([0-9A-Za-z]{1,5}\)[*_]{0,3}(?:\s|$)")
+
+
+def read(data: bytes, name: str) -> ExtractedText:
+    """Return the page without what stands beside its text."""
+    text = _decoded(data, name)
+    if _depth(text) > MAX_DEPTH:
+        raise SourceError(
+            f"{name} nests more than {MAX_DEPTH:,} elements", hint="no page does: leave it out"
+        )
+    page = LexborHTMLParser(text)
+    writer = BlockWriter(name)
+    walk = _Page(writer)
+    if page.body is not None:
+        walk.walk(page.body)
+        walk.flush()
+    walk.report()
+    title = page.css_first("title")
+    heading = walk.titles[0] if len(walk.titles) == 1 else ""
+    return writer.parsed(titled(name, heading, title.text() if title is not None else ""))
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """Return the text in the encoding that the page names, UTF-8 when it names none."""
+    declared = _CHARSET.search(data, 0, 2048)
+    if declared and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        try:
+            codec = codecs.lookup(declared.group(1).decode("ascii", "replace"))
+            if codec.name not in ("utf-8", "utf-16", "utf-32", "ascii"):
+                return decode(data.decode(codec.name).encode(), name)
+        except (LookupError, UnicodeError, ValueError):
+            pass  # a wrong name; the bytes decide
+    return decode(data, name)
+
+
+def _depth(text: str) -> int:
+    """Return how deep the tags nest at most, near enough."""
+    open_: Counter[str] = Counter()
+    depth = deepest = 0
+    for match in _TAG.finditer(text):
+        tag = (match["name"] or "").lower()
+        if not tag or tag in _SHALLOW:
+            continue
+        if not match["end"]:
+            open_[tag] += 1
+            depth += 1
+            deepest = max(deepest, depth)
+        elif open_[tag]:
+            open_[tag] -= 1
+            depth -= 1
+    return deepest
+
+
+@dataclass
+class _HtmlList:
+    """A list that is open, with its item."""
+
+    style: str
+    next: int
+    step: int
+    marker: str = ""
+    is_begun: bool = False  # the item's first words are written
+
+
+class _Page(HtmlWords):
+    """Writes the blocks of a page."""
+
+    def __init__(self, writer: BlockWriter) -> None:
+        super().__init__()
+        self.writer = writer
+        self.titles: list[str] = []
+        self.lists: list[_HtmlList] = []
+        self.quotes = 0
+        self.inside = 0  # main, article or section: a header there is part of the text
+        self.term = ""
+        self.left_out: Counter[str] = Counter()
+
+    def open(self, node: LexborNode) -> bool:
+        """Take an element in; tables, raw lines and what stands beside are done at once."""
+        tag = node.tag or ""
+        if self._is_beside(node, tag):
+            self.flush()
+            self.left_out[tag] += bool(node.text().strip())
+            return False
+        if tag == "table" and not is_layout(node):
+            self.flush()
+            table, hidden = table_of(node)
+            self.hidden += hidden
+            self.writer.table(table)
+            return False
+        if tag == "pre":
+            self.flush()
+            self._pre(node)
+            return False
+        return super().open(node)
+
+    def _is_beside(self, node: LexborNode, tag: str) -> bool:
+        if tag == "header":
+            return not self.inside
+        if tag in _BESIDE or attribute(node, "role") in ("navigation", "doc-toc"):
+            return True
+        names = f"{attribute(node, 'class')} {attribute(node, 'id')}".split()
+        is_contents = not {"toc", "table-of-contents"}.isdisjoint(names)
+        return is_contents and tag in ("div", "ul", "ol", "section")
+
+    def block(self, node: LexborNode, tag: str) -> None:
+        """Write what came before a block and take in what it changes."""
+        self.flush()
+        self.inside += tag in ("main", "article", "section")
+        self.quotes += tag == "blockquote"
+        if tag in ("ol", "ul", "menu"):
+            self.lists.append(_opened(node, tag))
+        elif tag == "li" and self.lists:
+            list_ = self.lists[-1]
+            number = _number(attribute(node, "value"), list_.next)
+            list_.next = number + list_.step
+            label = counted(number, list_.style)
+            list_.marker = "-" if list_.style == "bullet" else f"{label}." if label else ""
+            list_.is_begun = False
+
+    def block_end(self, node: LexborNode, tag: str) -> None:
+        """Write the words of a block and forget what it changed."""
+        if tag == "dt" or tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            words = one_line(self.inline.text(plain=True))
+            self.inline.clear()
+            if tag == "dt":
+                self.term = words
+            else:
+                self.titles += [words] if tag == "h1" and words else []
+                self.writer.heading(int(tag[1]), words)
+        else:
+            self.flush()
+            if tag == "dd":
+                self._lone_term()
+        self.inside -= tag in ("main", "article", "section")
+        self.quotes -= tag == "blockquote"
+        if tag in ("ol", "ul", "menu") and self.lists:
+            self.lists.pop()
+
+    def flush(self) -> None:
+        """Write the words collected so far as a paragraph or a line of a list."""
+        words = self.inline.text()
+        self.inline.clear()
+        if not words:
+            return
+        if self.term:
+            term, self.term = self.term, ""
+            words = f"{term} {words}" if _OWN_LABEL.match(f"{term} ") else f"**{term}** {words}"
+        if self.lists and not self.quotes:
+            self._list_line(self.lists[-1], words)
+        else:
+            signs = "> " if self.quotes else ""
+            self.writer.paragraph("\n".join(signs + line for line in words.split("\n")))
+
+    def report(self) -> None:
+        """Say what was left out."""
+        self._lone_term()
+        if self.hidden:
+            message = f"{self.hidden:,} characters that the page does not show were left out"
+            self.writer.find(ReaderWarning("hidden_text", message))
+        if found := [f"{count} {tag}" for tag, count in self.left_out.items() if count]:
+            message = f"parts beside the text were left out: {', '.join(found)}"
+            self.writer.find(ReaderWarning("skipped_content", message))
+
+    def _lone_term(self) -> None:
+        if self.term:
+            term, self.term = self.term, ""
+            self.writer.paragraph(f"**{term}**")
+
+    def _list_line(self, list_: _HtmlList, words: str) -> None:
+        """Write a line of a list; words that bring their own label need no other."""
+        has_label = _OWN_LABEL.match(words) or words.startswith(f"{list_.marker} ")
+        if not list_.marker or (not list_.is_begun and has_label):
+            self.writer.paragraph(words)
+        else:
+            depth = len(self.lists) - 1
+            self.writer.line(list_.marker, words, depth, goes_on=list_.is_begun)
+        list_.is_begun = True
+
+    def _pre(self, node: LexborNode) -> None:
+        """Write lines as they stand: code as code, other text as paragraphs."""
+        words = node.text().expandtabs()
+        if node.css_first("code, samp, kbd") is not None:
+            self.writer.code(words)
+            return
+        for paragraph in re.split(r"\n\s*\n", words):
+            lines = [line.strip() for line in paragraph.split("\n")]
+            self.writer.paragraph("\n".join(line for line in lines if line))
+
+
+def _opened(node: LexborNode, tag: str) -> _HtmlList:
+    css = _LIST_STYLE.search(attribute(node, "style"))
+    kind = css.group(1).lower() if css else attribute(node, "type")
+    if tag != "ol":
+        return _HtmlList("none" if kind == "none" else "bullet", 1, 1)
+    start = attribute(node, "start")
+    first = _number(start, 1)
+    is_reversed = "reversed" in (node.attributes or {})
+    if is_reversed and not start:
+        first = sum(1 for child in node.iter() if child.tag == "li")
+    return _HtmlList(_STYLES.get(kind, "decimal"), first, -1 if is_reversed else 1)
+
+
+def _number(words: str, default: int) -> int:
+    return int(words) if words.isdecimal() and len(words) < 7 else default

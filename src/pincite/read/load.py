@@ -1,0 +1,363 @@
+"""Bytes of a file to a parsed document: format, dates, access tags, structure, references."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+from pincite.model.errors import SourceError
+from pincite.model.languages import detect_language, named_language
+from pincite.model.settings import IngestSettings
+from pincite.model.types import Chunk, Document, Enrichment, Link, ParsedDocument
+from pincite.read.chunks import chunks_of
+from pincite.read.enrich.enrich import enrich
+from pincite.read.enrich.profile import profile_for
+from pincite.read.extracted import ExtractedText, Pages
+from pincite.read.references.resolve import references
+from pincite.read.structure.clauses import clause_tree, with_rows
+
+_ACCESS = re.compile(r"access[ \t]*:(.*)", re.IGNORECASE)
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+def access_tags(text: str, name: str = "") -> dict[str, str]:
+    """Return ``access`` with its tags, separated by commas; nothing where all may see it.
+
+    Whoever writes ``access:`` wants to keep something back, so one that names no tag is refused.
+
+    >>> access_tags("---\\ntitle: Plots\\naccess: [gm, author]\\n---\\n# Plots\\n")
+    {'access': 'gm,author'}
+    >>> access_tags("# Rules\\n")
+    {}
+    """
+    lines = _front_matter(text)
+    for at, line in enumerate(lines):
+        if found := _ACCESS.match(line):
+            listed = [found.group(1)]
+            for below in lines[at + 1 :]:
+                item = _ITEM.match(below)
+                if item is None:
+                    break
+                listed.append(item.group(1))
+            parts = (_COMMENT.sub("", each).strip(" \t[]").split(",") for each in listed)
+            tags = [tag for part in chain(*parts) if (tag := part.strip(" \t\"'"))]
+            if not tags:
+                raise SourceError(
+                    f"{name}: access names nobody", hint="write access: gm, or take the line out"
+                )
+            return {"access": ",".join(tags)}
+    return {}
+
+
+def _front_matter(text: str) -> list[str]:
+    """Return the lines between two lines of dashes at the very top; none without them."""
+    lines = text.splitlines() if text.startswith("---") else []
+    if not lines or lines[0].rstrip() != "---":
+        return []
+    for at, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return lines[1:at]
+    return []
+
+
+FIRST_CHARS = 2_000  # where a document without pages says it
+FIRST_PAGE_CHARS = 10_000
+
+_MONTHS = (
+    ("january", "jan", "janvier", "janv", "gennaio", "gen"),
+    ("february", "feb", "février", "fevrier", "févr", "febbraio"),
+    ("march", "mar", "mars", "marzo"),
+    ("april", "apr", "avril", "avr", "aprile"),
+    ("may", "mai", "maggio", "mag"),
+    ("june", "jun", "juin", "giugno", "giu"),
+    ("july", "jul", "juillet", "juil", "luglio", "lug"),
+    ("august", "aug", "août", "aout", "agosto", "ago"),
+    ("september", "sept", "sep", "septembre", "settembre", "sett", "set"),
+    ("october", "oct", "octobre", "ottobre", "ott"),
+    ("november", "nov", "novembre"),
+    ("december", "dec", "décembre", "decembre", "déc", "dicembre", "dic"),
+)
+_MONTH_NUMBER = {name: at for at, names in enumerate(_MONTHS, 1) for name in names}
+_MONTH = "|".join(sorted(_MONTH_NUMBER, key=len, reverse=True))
+_YEAR = r"(?:19|20)\d\d(?!\d)"
+_DATE = (
+    rf"(?:(?P<iso>{_YEAR}-\d\d?(?:-\d\d?)?)"
+    rf"|(?P<first>(?:{_MONTH}))\.?[ ](?:(?P<first_day>\d\d?)(?:st|nd|rd|th)?,?[ ])?"
+    rf"(?P<first_year>{_YEAR})"
+    rf"|(?P<day>\d\d?)(?:st|nd|rd|th|er|°|º)?[ ](?P<month>{_MONTH})\.?,?[ ](?P<year>{_YEAR})"
+    rf"|(?P<left>\d\d?)(?P<sign>[/.])(?P<middle>\d\d?)(?P=sign)(?P<right>{_YEAR})"
+    rf"|(?P<only>{_YEAR})(?![-/.]?\d))"
+)
+_END = re.sub(r"\(\?P([<=])", r"(?P\1end_", _DATE)  # the same once more, with other names
+_MARKS = r"[*_|\s]{0,6}"
+_LEAD = re.compile(
+    rf"""\b(?:
+    (?P<until>(?:effective|valid|in[ ](?:force|effect)|applicable)[ ](?:until|through|to)
+        |(?:expiry|expiration)[ ]date
+        |(?:en[ ]vigueur|valable|valide|applicable)[ ]jusqu['’]au
+        |(?:in[ ]vigore|valido|valida|applicabile)[ ]fino[ ]al(?:l['’])?)
+  | (?P<foreign>(?:entre|entrée?|entrera)?[ ]?en[ ]vigueur[ ]
+            (?:depuis|à[ ](?:compter|partir)[ ]du|dès|le|du|au)(?:[ ]le)?
+        |date[ ]d['’](?:entrée[ ]en[ ]vigueur|effet)
+        |(?:entra(?:ta|to)?[ ])?in[ ]vigore[ ](?:dal|dall['’]|da|il|a[ ](?:decorrere|partire)[ ]dal)
+            (?:l['’])?
+        |data[ ]di[ ](?:entrata[ ]in[ ]vigore|efficacia|decorrenza)|con[ ]effetto[ ]dal(?:l['’])?)
+  | (?P<english>(?:effective|(?:in|into)[ ](?:force|effect|operation)|takes?[ ]effect|valid
+            |applicable)(?:[ ]date)?(?:[ ](?:as[ ]of|as[ ]from|from|on|beginning|since|starting))?)
+    ){_MARKS}:?{_MARKS}{_DATE}
+    (?:,?[ ](?:and[ ])?(?:until|through|to|jusqu['’]au|au|fino[ ]al|al)[ ](?P<end>{_END}))?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# "Coverage was effective 1 May 1966" and "effective 1 May, the Board may" speak of other things.
+_TOLD = re.compile(r"\b(?:was|were|been|became|become)[ ]+$", re.IGNORECASE)
+_GOES_ON = re.compile(rf",[ ]+[a-zà-ÿ]|[ ]+{_DATE}", re.IGNORECASE)
+
+
+def stated_dates(text: str, pages: Pages) -> dict[str, str]:
+    """Return "effective" and "until", as ISO dates, where the beginning of a document says them.
+
+    >>> stated_dates("Rules. Effective January 1, 2024 until 31 December 2025.", Pages())
+    {'effective': '2024-01-01', 'until': '2025-12-31'}
+    >>> stated_dates("Règlement en vigueur depuis le 1er juillet 2023", Pages())
+    {'effective': '2023-07-01'}
+    """
+    first_page = pages.starts[1] if len(pages.starts) > 1 else 0
+    end = max(FIRST_CHARS, min(first_page, FIRST_PAGE_CHARS))
+    found: dict[str, str] = {}
+    line = re.sub(r"\s", " ", text[: end + 100])
+    for match in _LEAD.finditer(line, 0, end):
+        is_told = _TOLD.search(line, max(0, match.start() - 20), match.start())
+        if is_told or _GOES_ON.match(line, match.end()):
+            continue
+        name = "until" if match["until"] else "effective"
+        if value := _iso(match, "", is_english=bool(match["english"] or match["until"])):
+            found.setdefault(name, value)
+        if match["end"] and (value := _iso(match, "end_", is_english=bool(match["english"]))):
+            found.setdefault("until", value)
+    return found
+
+
+def named_dates(values: Mapping[str, str]) -> dict[str, str]:
+    """Return "effective" and "until" from fields that a file has for them, such as front matter.
+
+    >>> named_dates({"Effective-Date": "1 May 2024", "date": "2023"})
+    {'effective': '2024-05-01'}
+    >>> named_dates({"edition": "2025"})
+    {'effective': '2025'}
+    """
+    plain = (re.sub(r"[\s_-]+", " ", name.strip().casefold()) for name in values)
+    known = dict(zip(plain, values.values(), strict=True))
+    found: dict[str, str] = {}
+    for field, names in _FIELDS.items():
+        dates = (as_iso(known[name]) for name in names if name in known)
+        if value := next((each for each in dates if each), ""):
+            found[field] = value
+    return found
+
+
+_FIELDS = {
+    "effective": (
+        "effective", "effective date", "effective from", "in force", "in force from",
+        "date d'entrée en vigueur", "entrée en vigueur", "data di entrata in vigore",
+        "entrata in vigore", "date", "edition",
+    ),
+    "until": (
+        "until", "effective until", "valid until", "in force until", "expires", "expiry date",
+    ),
+}  # fmt: skip
+
+
+def as_iso(words: str) -> str:
+    """Return a date in words as an ISO date, "" if it is none.
+
+    >>> as_iso("1 luglio 2023"), as_iso("2024"), as_iso("03/04/2024")
+    ('2023-07-01', '2024', '')
+    """
+    match = _WHOLE.fullmatch(words.strip().strip("\"'")[:40])
+    return _iso(match, "", is_english=True) if match else ""
+
+
+_WHOLE = re.compile(rf"{_DATE}(?:T[\d:.Z+-]*)?", re.IGNORECASE)
+
+
+def _iso(match: re.Match[str], prefix: str, *, is_english: bool) -> str:
+    """Return the date of a match; a bare year stays one, and an impossible day is none."""
+    part = {name: match[f"{prefix}{name}"] for name in _PARTS}
+    if part["only"]:
+        return part["only"]
+    if part["iso"]:
+        year, month, day = [*part["iso"].split("-"), "1"][:3]
+    elif part["first"]:
+        year, month, day = part["first_year"], part["first"], part["first_day"] or "1"
+    elif part["month"]:
+        year, month, day = part["year"], part["month"], part["day"]
+    else:
+        day, month, year = part["left"], part["middle"], part["right"]
+        if is_english and int(month) > 12:
+            day, month = month, day
+        elif is_english and part["sign"] == "/" and int(day) <= 12 and day != month:
+            return ""  # 03/04 is March in one country and April in another
+    number = _MONTH_NUMBER.get(month.lower()) or int(month)
+    try:
+        return date(int(year), number, int(day)).isoformat()
+    except ValueError:
+        return ""
+
+
+_PARTS = (
+    "iso", "first", "first_day", "first_year", "day", "month", "year", "left", "sign", "middle",
+    "right", "only",
+)  # fmt: skip
+
+
+# The ending tells the format; its module is imported when the first such file comes.
+READERS = {
+    **dict.fromkeys((".md", ".markdown"), "formats.markdown"),
+    **dict.fromkeys((".txt", ".text"), "formats.plain"),
+    **dict.fromkeys((".csv", ".tsv"), "csv_table"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    ".json": "formats.json",
+    ".pdf": "pdf.reader",
+    ".docx": "formats.docx",
+    ".xml": "formats.laws_xml",
+}
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def reader_of(name: str) -> Callable[[bytes, str], ExtractedText]:
+    """Return the reader for a file of this name; SourceError if there is none."""
+    module = READERS.get(Path(name).suffix.lower())
+    if module is None:
+        raise SourceError(
+            f"{name}: no reader for this kind of file",
+            hint=f"known endings: {', '.join(sorted(READERS))}",
+        )
+    read: Callable[[bytes, str], ExtractedText] = import_module(f"pincite.read.{module}").read
+    return read
+
+
+def parse(
+    data: bytes, doc_id: str, settings: IngestSettings, *, source: str = "", kind: str = ""
+) -> ParsedDocument:
+    """Return the document in the bytes with all its chunks.
+
+    ``kind`` is a name whose ending tells the format, where that of the id does not.
+    """
+    parsed = reader_of(kind or doc_id)(data, doc_id)
+    # Half of a character could not be written again.
+    if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
+        raise SourceError(
+            f"{doc_id} has half of a character, U+{ord(half.group()):04X}, at {half.start():,}",
+            hint="whatever wrote it cut a character in two: write it again",
+        )
+    document = Document(
+        id=doc_id,
+        text=parsed.text,
+        title=parsed.title,
+        meta={
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "source": source,
+            **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
+            "language": named_language(parsed.language) or detect_language(parsed.text),
+            **access_tags(parsed.text, doc_id),
+        },
+    )
+    clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
+    chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
+    links, facts = _enriched(document, chunks, settings)
+    findings, boxes = tuple(parsed.findings), tuple(parsed.boxes)
+    return ParsedDocument(document, chunks, links, facts, findings=findings, boxes=boxes)
+
+
+def _enriched(
+    document: Document, chunks: Sequence[Chunk], settings: IngestSettings
+) -> tuple[tuple[Link, ...], dict[str, Enrichment]]:
+    """Return the edges that start in a document and what is known of its places."""
+    if settings.profile == "none":
+        return (), {}
+    places = [chunk for chunk in chunks if chunk.kind != "piece"]
+    # A row is about what its table is about.
+    told = [chunk for chunk in places if chunk.kind != "row"]
+    facts, links = enrich(document, told, profile_for(settings.profile, document, told))
+    return (*references(document, places), *links), facts
+
+
+def read_bytes(file: Path, *, max_mb: float) -> bytes:
+    """Return the file's bytes if it can be read and is of a sensible size."""
+    try:
+        # What is looked at is what is read; and opening a pipe must not wait for its other end.
+        opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(opened)
+            if not stat.S_ISREG(facts.st_mode):
+                raise SourceError(f"{file} is not a file", hint="name files, or folders of files")
+            _check_size(file, facts.st_size, max_mb)
+            with os.fdopen(opened, "rb", closefd=False) as stream:
+                data = stream.read(int(max_mb * 1e6) + 1)
+            _check_size(file, len(data), max_mb)  # it may have grown
+            return data
+        finally:
+            os.close(opened)
+    except OSError as error:
+        raise SourceError(
+            f"{file} cannot be read: {error.strerror}", hint="check the path and its permissions"
+        ) from error
+
+
+def _check_size(file: Path, size: int, max_mb: float) -> None:
+    if size > max_mb * 1e6:
+        raise SourceError(
+            f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
+            hint=f"split it, or allow it: --set limits.max_file_mb={size // 1_000_000 + 1}",
+        )
+
+
+def find_files(
+    paths: str | Path | Iterable[str | Path], passed_over: list[Path] | None = None
+) -> list[tuple[Path, str]]:
+    """Return the files to read with their document ids: paths relative to what was named.
+
+    Files in a folder are taken if there is a reader for them; a file named directly is always
+    taken, so that one without a reader is reported. Hidden files and folders are passed over, and
+    so are an index that stands among its documents and links that lead out of the folder: an
+    unpacked archive must not bring in files of its reader's.
+
+    Files of folders for which there is no reader are put into ``passed_over``.
+    """
+    found: list[tuple[Path, str]] = []
+    for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
+        if path.is_dir():
+            inside = sorted(_files_in(path, [] if passed_over is None else passed_over))
+            found += [(file, file.relative_to(path).as_posix()) for file in inside]
+        else:
+            found.append((path, path.name))
+    return found
+
+
+def _files_in(folder: Path, passed_over: list[Path]) -> Iterator[Path]:
+    root = folder.resolve()
+    for home, folders, names in os.walk(folder):
+        here = Path(home)
+        folders[:] = [
+            name
+            for name in folders
+            if not name.startswith(".") and not (here / name / "write.lock").exists()
+        ]
+        for name in names:
+            file = here / name
+            leads_out = file.is_symlink() and not file.resolve().is_relative_to(root)
+            if name.startswith(".") or not file.is_file() or leads_out:
+                continue
+            if file.suffix.lower() in READERS:
+                yield file
+            else:
+                passed_over.append(file)

@@ -1,0 +1,397 @@
+"""All tables of a page: candidates, and which of them are tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+import pypdfium2
+
+from pincite.read.pdf.page import FoundTable, Word
+from pincite.read.pdf.tables.columns import (
+    Interval,
+    Placed,
+    assemble,
+    find_columns,
+    place,
+    split_columns,
+)
+from pincite.read.pdf.tables.geometry import (
+    Rule,
+    Rulings,
+    SpannedTable,
+    TableLine,
+    bounds,
+    has_drawing,
+    has_scale,
+    is_marker,
+    is_typed_rule,
+    main_angle,
+    make_table,
+    overlap,
+    text_lines,
+    turn_box,
+    turn_rulings,
+    turn_words,
+    without_leaders,
+)
+from pincite.read.pdf.tables.ruled import find_grids, is_caption, ruled_table
+from pincite.read.pdf.tables.rulings import read_rulings
+
+# Dots that lead to nothing but page numbers: "Preface . . . . iv", "awk.......3, 11, 27".
+_ENTRY = re.compile(
+    r"(?:[.·…_]\s*){3,}\s*(?:\d{1,4}|[ivxl]+)(?:\s*,\s*\d{1,4})*(?=\s+[^\d\s.,$%()-]|\s*$)"
+)
+_LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
+MAX_ENTRIES = 0.4  # of the lines of a table
+MAX_PAGES = 3000
+
+
+def entry_heights(words: Iterable[Word]) -> list[float]:
+    """The y of every line whose leaders end in page numbers."""
+    found = []
+    for line in text_lines(words):
+        leaders = len(_LEADER.findall(line.text))
+        if 0 < leaders <= len(_ENTRY.findall(line.text)):
+            found.append(line.middle)
+    return found
+
+
+def is_contents(lines: Sequence[Placed], entries: Sequence[float]) -> bool:
+    """Whether the lines are entries with leaders, or titles with page numbers that never fall."""
+    led = sum(any(abs(placed.line.middle - y) < 3 for y in entries) for placed in lines)
+    if led > MAX_ENTRIES * len(lines):
+        return True
+    pages = [page for placed in lines if (page := _page_number(placed)) is not None]
+    rising = all(a <= b for a, b in pairwise(pages))
+    return rising and len(pages) >= max(3, 0.6 * len(lines)) and pages[-1] < MAX_PAGES
+
+
+def _page_number(placed: Placed) -> int | None:
+    """The figure at the end of a line that has no other, a section's number left aside."""
+    segments = [segment for segment, _ in placed.parts]
+    if not segments[-1].text.isdecimal() or any(s.is_number for s in segments[1:-1]):
+        return None
+    return int(segments[-1].text) if 2 <= len(segments) <= 3 else None
+
+
+MIN_FILL = 0.4  # of the places in lines with several cells
+
+
+def is_table(lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]) -> bool:
+    """Whether the lines show a table; rules above and below count as evidence."""
+    full = [placed for placed in lines if len(placed.places) > 1]
+    if len(full) < 2 or is_list(full, columns):
+        return False
+    ruled = count_rules(lines, rules)
+    if is_prose_columns(full, columns, ruled) or is_chart(lines, columns, rules):
+        return False
+    if is_code(full, ruled):
+        return False
+    figures = sum(placed.has_figures for placed in full)
+    if figures >= 0.5 * len(full):
+        return _fill(full, columns) >= MIN_FILL and is_enough(
+            figures, len(full), len(columns), ruled
+        )
+    return is_text_table(full, columns, ruled)
+
+
+def is_enough(figures: int, lines: int, columns: int, ruled: int) -> bool:
+    """Whether so few lines of figures are a table: without rules it takes more of them."""
+    if not ruled:
+        return figures >= 3
+    return lines >= (2 if ruled >= 2 and columns > 2 else 3)
+
+
+def is_text_table(lines: Sequence[Placed], columns: Sequence[Interval], ruled: int) -> bool:
+    """Whether lines of words are a table: rules say so, or full columns with flush edges."""
+    if ruled >= 3 and len(lines) >= 3:
+        return True
+    wide = sum(len(hits) > 1 for placed in lines for _, hits in placed.parts)
+    if len(columns) < 3 or wide > 0.1 * sum(len(placed.parts) for placed in lines):
+        return False
+    if ruled >= 2:
+        return len(lines) >= 2 and _fill(lines, columns) > 0.6
+    return len(lines) >= 4 and _fill(lines, columns) > 0.75 and _flush(lines, columns) > 0.7
+
+
+def _flush(lines: Sequence[Placed], columns: Sequence[Interval]) -> float:
+    """The least share, over the columns, of cells that begin or end where most others do."""
+    least = 1.0
+    for number in range(len(columns)):
+        cells = [s for placed in lines for s, hits in placed.parts if hits == [number]]
+        if len(cells) < 2:
+            return 0.0
+        edges = [s.x0 for s in cells], [s.x1 for s in cells], [s.centre for s in cells]
+        shares = (sum(abs(x - median(xs)) < 2 for x in xs) / len(xs) for xs in edges)
+        least = min(least, max(shares))
+    return least
+
+
+def count_rules(lines: Sequence[Placed], rules: Sequence[Rule]) -> int:
+    """How many horizontal rules lie in or next to the lines, over half their width."""
+    left = min(placed.line.x0 for placed in lines)
+    right = max(placed.line.x1 for placed in lines)
+    top, bottom = lines[0].line.y0 - 15, lines[-1].line.y1 + 15
+    return sum(
+        top < rule.at < bottom
+        and overlap(rule.start, rule.end, left, right) > 0.5 * (right - left)
+        and rule.end - rule.start < 1.6 * (right - left)
+        for rule in rules
+    )
+
+
+def is_chart(lines: Sequence[Placed], columns: Sequence[Interval], rules: Sequence[Rule]) -> bool:
+    """Whether the figures are the scales of a chart, with or without its lines."""
+    if len(columns) == 2 and all(s.is_number for placed in lines for s, _ in placed.parts):
+        return True
+    return has_scale((word for placed in lines for word in placed.line.words), rules)
+
+
+def is_code(lines: Sequence[Placed], ruled: int) -> bool:
+    """Whether the lines are in a typewriter face, few or mostly without figures."""
+    words = [word for placed in lines for word in placed.line.words]
+    mono = sum(word.mono for word in words) / len(words)
+    figures = sum(placed.has_figures for placed in lines)
+    if mono > 0.75 and figures < 0.6 * len(lines):
+        return True
+    if mono > 0.3 and figures < 0.3 * len(lines) and len(lines) < 4:
+        return True
+    return mono > 0.4 and not ruled and len(lines) < 6
+
+
+def is_list(lines: Sequence[Placed], columns: Sequence[Interval]) -> bool:
+    """Whether the first of two columns holds bullets and numbers only."""
+    if len(columns) != 2:
+        return False
+    labels = [placed.label.text for placed in lines if placed.label]
+    return sum(is_marker(text) for text in labels) >= 0.7 * len(labels)
+
+
+def is_prose_columns(lines: Sequence[Placed], columns: Sequence[Interval], ruled: int) -> bool:
+    """Whether the columns are running text side by side: long segments that fill them."""
+    wordy = 0
+    for number, (start, end) in enumerate(columns):
+        segments = [s for p in lines for s, hits in p.parts if hits == [number]]
+        if not segments:
+            continue
+        words = sum(len(s.words) for s in segments) / len(segments)
+        filled = sum(s.x1 - s.x0 for s in segments) / len(segments) / max(end - start, 1.0)
+        wordy += words >= 4 and filled > 0.6
+    if wordy >= 2:
+        return True
+    figures = sum(placed.has_figures for placed in lines)
+    return len(columns) == 2 and wordy == 1 and ruled < 3 and figures < 0.6 * len(lines)
+
+
+def _fill(lines: Sequence[Placed], columns: Sequence[Interval]) -> float:
+    return sum(len(placed.places) for placed in lines) / (len(lines) * len(columns))
+
+
+NEAR = 1.6  # of the font size: white between lines of one table
+ALIGNED = 3.5  # the same where the lines stand in the same columns
+REJOIN = 6.0  # the same with a short heading between
+MAX_LOOSE = 3  # lines in a row that have one segment only
+PROSE_WORDS = 9  # a single segment this long is a sentence
+
+
+def candidate_blocks(lines: Sequence[TableLine], rules: Sequence[Rule]) -> list[list[TableLine]]:
+    """Runs of neighbouring lines that begin and end with several segments."""
+    blocks: list[list[TableLine]] = []
+    current: list[TableLine] = []
+    loose: list[TableLine] = []
+    for line in lines:
+        if current and _is_far(loose[-1] if loose else current[-1], line, rules, current):
+            blocks.append(current)
+            current, loose = [], []
+        if line.is_tabular:
+            current = [*current, *loose, line]
+            loose = []
+        elif current:
+            loose.append(line)
+            if len(loose) > MAX_LOOSE or is_prose(line, current):
+                blocks.append(current)
+                current, loose = [], []
+    if current:
+        blocks.append(current)
+    joined = (_without_running_lines(block, lines) for block in _rejoined(blocks, lines))
+    bare = map(_without_caption, joined)
+    return [_with_head(block, lines, rules) for block in bare if block]
+
+
+def _without_running_lines(block: list[TableLine], lines: Sequence[TableLine]) -> list[TableLine]:
+    """The block without the page's first and last line if they hold the page number."""
+    if len(block) > 1 and block[0] is lines[0] and _is_running(block[0], block[1]):
+        block = block[1:]
+    if len(block) > 1 and block[-1] is lines[-1] and _is_running(block[-1], block[-2]):
+        block = block[:-1]
+    return block
+
+
+def _is_running(line: TableLine, neighbour: TableLine) -> bool:
+    """Whether a line stands apart and ends in a number that is in no column of its neighbour."""
+    white = -overlap(line.y0, line.y1, neighbour.y0, neighbour.y1)
+    if len(line.segments) > 3 or white < 0.5 * line.size:
+        return False
+    ends = [word for word in (line.words[0], line.words[-1]) if word.text.isdecimal()]
+    return any(
+        all(overlap(end.x0, end.x1, other.x0, other.x1) < 0 for other in neighbour.segments[1:])
+        for end in ends
+    )
+
+
+def _rejoined(
+    blocks: Sequence[list[TableLine]], lines: Sequence[TableLine]
+) -> list[list[TableLine]]:
+    """Blocks with those made one that stand in the same columns, parted only by white."""
+    found: list[list[TableLine]] = []
+    for block in blocks:
+        between = _between(found[-1][-1], block[0], lines) if found else None
+        if between is not None and _is_aligned(found[-1][-1], block[0]):
+            found[-1] = [*found[-1], *between, *block]
+        else:
+            found.append(block)
+    return found
+
+
+def _between(
+    above: TableLine, below: TableLine, lines: Sequence[TableLine]
+) -> list[TableLine] | None:
+    """The few short lines between two, or None when more than that parts them."""
+    held = list(lines[lines.index(above) + 1 : lines.index(below)])
+    is_near = below.y0 - above.y1 <= REJOIN * below.size
+    is_plain = all(len(line.words) < PROSE_WORDS and not is_caption(line.text) for line in held)
+    return held if is_near and is_plain and len(held) <= MAX_LOOSE else None
+
+
+def _without_caption(block: list[TableLine]) -> list[TableLine]:
+    """The block from the first line with several segments under a caption on."""
+    for number, line in enumerate(block[:MAX_LOOSE]):
+        if is_caption(line.text):
+            rest = block[number + 1 :]
+            return rest[next((n for n, one in enumerate(rest) if one.is_tabular), len(rest)) :]
+    return block
+
+
+def _with_head(
+    block: list[TableLine], lines: Sequence[TableLine], rules: Sequence[Rule]
+) -> list[TableLine]:
+    """The block with the short line above it that heads several columns, set off by a rule."""
+    number = lines.index(block[0])
+    if not number:
+        return block
+    head, first = lines[number - 1], block[0]
+    left, right = min(one.x0 for one in block), max(one.x1 for one in block)
+    is_inside = head.x0 > left + 0.15 * (right - left) and head.x1 <= right + 2
+    is_near = first.y0 - head.y1 <= NEAR * head.size
+    is_ruled = any(
+        head.middle < rule.at < first.middle + 1
+        and overlap(rule.start, rule.end, head.x0, head.x1) > 0.9 * (head.x1 - head.x0)
+        and rule.start > left + 0.02 * (right - left)
+        for rule in rules
+    )
+    is_short = not head.is_tabular and len(head.words) < PROSE_WORDS
+    return [head, *block] if is_inside and is_near and is_ruled and is_short else block
+
+
+def _is_far(
+    above: TableLine, below: TableLine, rules: Sequence[Rule], block: Sequence[TableLine]
+) -> bool:
+    white = below.y0 - above.y1
+    size = max(above.size, below.size)
+    if white <= NEAR * size:
+        return False
+    is_ruled = any(above.middle < rule.at < below.middle for rule in rules)
+    limit = ALIGNED if _is_aligned(block[-1], below) else 1.5 * NEAR if is_ruled else NEAR
+    return white > limit * size
+
+
+def _is_aligned(above: TableLine, below: TableLine) -> bool:
+    """Whether three or more segments of two lines stand under each other, most of each line."""
+    pairs = sum(
+        min(abs(a.x0 - b.x0), abs(a.x1 - b.x1), abs(a.x0 + a.x1 - b.x0 - b.x1) / 2) < 2
+        for a in above.segments
+        for b in below.segments
+        if overlap(a.x0, a.x1, b.x0, b.x1) > 0
+    )
+    return pairs >= max(3, 0.7 * max(len(above.segments), len(below.segments)))
+
+
+def is_prose(line: TableLine, block: Sequence[TableLine]) -> bool:
+    """Whether a line without gaps is a sentence rather than a heading between rows."""
+    width = max(one.x1 for one in block) - min(one.x0 for one in block)
+    return len(line.words) >= PROSE_WORDS and line.x1 - line.x0 > 0.6 * width
+
+
+def unruled_tables(words: Sequence[Word], rules: Sequence[Rule]) -> Iterator[SpannedTable]:
+    """The tables that alignment alone shows, with horizontal rules as a help."""
+    every = text_lines(without_leaders(words))
+    typed = [Rule(line.middle, line.x0, line.x1) for line in every if is_typed_rule(line)]
+    lines = [line for line in every if not is_typed_rule(line)]
+    entries = entry_heights(words)
+    for block in candidate_blocks(lines, [*rules, *typed]):
+        table = _table(block, [*rules, *typed], entries)
+        if table is not None:
+            yield table
+
+
+def _table(
+    block: Sequence[TableLine], rules: Sequence[Rule], entries: Sequence[float]
+) -> SpannedTable | None:
+    columns = find_columns(block)
+    if len(columns) < 2:
+        return None
+    placed = [place(line, columns) for line in block]
+    box = bounds(word for line in block for word in line.words)
+    inside = [rule for rule in rules if box[1] - 2 < rule.at < box[3] + 2]
+    if is_contents(placed, entries) or not is_table(placed, columns, rules):
+        return None
+    cells, header_rows = assemble(placed, columns, inside)
+    return replace(make_table(box, cells, header_rows), columns=tuple(columns))
+
+
+LAYOUT_LENGTH = 200  # characters of an average cell: the frame only arranges the page
+
+
+def find_tables(page: pypdfium2.PdfPage, words: Sequence[Word]) -> list[FoundTable]:
+    """The tables on a page, top to bottom."""
+    return list(tables_of(words, read_rulings(page)))
+
+
+def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
+    """The tables that words and rulings form, top to bottom."""
+    angle = main_angle(words)
+    if angle:
+        found = tables_of(turn_words(words, angle), turn_rulings(rulings, angle))
+        for number, turned in enumerate(found):
+            x0, y0, x1, y1 = turn_box(turned.box, 360 - angle)
+            found[number] = replace(turned, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
+        return found
+    rules = rulings.horizontal
+    ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))
+    found = [table for table in ruled if table]
+    found = [table for table in found if not has_drawing(table.box, rulings.slanted)]
+    free = [word for word in words if not any(table.holds(*word.middle) for table in found)]
+    for group in split_columns(free):
+        found.extend(
+            table
+            for table in unruled_tables(group, rules)
+            if not has_drawing(table.box, rulings.slanted)
+        )
+    return sorted(_apart(found), key=lambda table: (table.y0, table.x0))
+
+
+def _apart(tables: Sequence[SpannedTable]) -> list[SpannedTable]:
+    """Tables without those inside others; a frame of prose around a table gives way to it."""
+    kept: list[SpannedTable] = []
+    for table in sorted(tables, key=lambda t: (t.x0 - t.x1) * (t.y1 - t.y0)):
+        x, y = (table.x0 + table.x1) / 2, (table.y0 + table.y1) / 2
+        around = next((other for other in kept if other.holds(x, y)), None)
+        if around is None:
+            kept.append(table)
+        elif sum(len(cell.text) for cell in around.cells) > LAYOUT_LENGTH * len(around.cells):
+            kept = [other for other in kept if other is not around] + [table]
+    return kept

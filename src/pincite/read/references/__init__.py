@@ -1,0 +1,1 @@
+"""References of a document and where they lead."""

@@ -1,0 +1,1 @@
+"""Numbering, outline and clauses of a document."""

@@ -1,0 +1,276 @@
+"""Headings and captions as an outline."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pincite.model.locators import PLACE_WORD, TABLE_WORD, HeadingLabel, heading_label, plain_words
+from pincite.read.extracted import Block
+from pincite.read.structure.numbering import LINE
+
+_NUMBER = r"(?:[A-Z]{0,2}[.-]?[0-9]+(?:[.–-][0-9A-Za-z]+)*(?:\([0-9A-Za-z]{1,4}\))*|[IVXLC]+|[A-Z])"
+_CAPTION = re.compile(
+    rf"(?i:{TABLE_WORD})\b(?: (?P<number>{_NUMBER})(?![\w(]))?"
+    rf"(?P<to> (?i:to) (?:(?i:{PLACE_WORD})\b|§)[^—:]*)?"
+    r" ?(?P<mark>-(?= )|[.:—–]*)[ \t]*"
+)
+_ALLOWED_CAPTION = 240
+_FOOTNOTE = re.compile(
+    r"\^[0-9a-z*]{1,2}\^|<sup>|[¹²³⁰⁴-⁹†‡]|\\\*|\*(?! )(?!\*)(?!.*\*)|\[\^[^\]]+\]:"
+    r"|[0-9] (?=[A-ZÀ-Þ])|[*_]{0,2}(?:Notes?|NOTES?|Sources?)[*_]{0,2}:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionedTable:
+    """A table's span with caption and footnotes, and what its caption says."""
+
+    start: int
+    end: int
+    first: int  # index of its first block
+    last: int  # index of its last block
+    number: str = ""  # "250.122"; empty when it has none
+    title: str = ""
+    is_local: bool = False  # numbered within a paragraph: "Table 1 to paragraph (f)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Caption:
+    start: int
+    number: str
+    title: str
+    is_local: bool
+
+
+def find_tables(text: str, blocks: Sequence[Block]) -> list[CaptionedTable]:
+    """Return the tables of a stretch of blocks, in order."""
+    tables: list[CaptionedTable] = []
+    free = 0  # blocks before this one belong to an earlier table
+    for position, block in enumerate(blocks):
+        if block.kind != "table" or position < free:
+            continue
+        above = _above(text, blocks[position - 1]) if position > free else None
+        caption, first, last = above, position, position
+        if above is not None and above.start == blocks[position - 1].start:
+            first = position - 1
+        if above is None and (caption := _below(text, blocks, position)):
+            last = position + 1
+        last = _footnotes(text, blocks, last)
+        start = min(above.start if above else block.start, block.start)
+        found = caption or _Caption(start, "", "", False)
+        tables.append(
+            CaptionedTable(
+                start, blocks[last].end, first, last, found.number, found.title, found.is_local
+            )
+        )
+        free = last + 1
+    return tables
+
+
+def is_table_caption(line: str) -> bool:
+    """Return whether a line is the caption of a numbered table, and no sentence about one.
+
+    >>> is_table_caption("**Table 3.** Weights"), is_table_caption("Table 3 shows weights")
+    (True, False)
+    """
+    return _numbered(plain_words(line), 0) is not None
+
+
+def _numbered(words: str, start: int) -> _Caption | None:
+    match = _CAPTION.match(words)
+    if not match or len(words) > _ALLOWED_CAPTION:
+        return None
+    title, is_marked = words[match.end() :].strip(), bool(match["mark"])
+    if not match["number"] and not is_marked:
+        return None
+    if title and not is_marked and not (title[0].isupper() or title[0] in "0123456789(["):
+        return None
+    title = title[:-1] if title.endswith(".") else title
+    return _Caption(start, match["number"] or "", title, bool(match["to"]))
+
+
+def _above(text: str, block: Block) -> _Caption | None:
+    """Return the caption that a block directly above a table holds, if any."""
+    if block.kind not in ("paragraph", "heading"):
+        return None
+    lines = list(LINE.finditer(text, block.start, block.end))
+    whole = text[block.start : block.end]
+    if caption := _numbered(plain_words(whole), block.start):
+        return caption
+    last = lines[-1]
+    before = text[block.start : last.start()].rstrip()
+    if len(lines) > 1 and before[-1:] in ".:;" and is_table_caption(last.group()):
+        return _numbered(plain_words(last.group()), last.start())
+    if block.kind == "paragraph" and len(lines) == 1 and _is_title(whole):
+        return _Caption(block.start, "", plain_words(whole).rstrip(".:"), False)
+    return None
+
+
+def _is_title(line: str) -> bool:
+    """Return whether a short line is set as a title: all in bold, or all in capitals."""
+    bare = line.strip()
+    if len(bare) > 120 or heading_label(bare).scheme == "item":
+        return False
+    is_bold = re.fullmatch(r"(\*\*|__)(?!\s)[^*]+\1:?", bare) is not None
+    return is_bold or (bare.isupper() and len(bare) > 3 and bare[-1:] not in ".;,")
+
+
+def _below(text: str, blocks: Sequence[Block], position: int) -> _Caption | None:
+    """Return the caption below a table, unless it stands right above the next table."""
+    if position + 1 >= len(blocks) or blocks[position + 1].kind != "paragraph":
+        return None
+    if position + 2 < len(blocks) and blocks[position + 2].kind == "table":
+        return None
+    block = blocks[position + 1]
+    caption = _numbered(plain_words(text[block.start : block.end]), block.start)
+    return caption if caption and caption.number else None
+
+
+def _footnotes(text: str, blocks: Sequence[Block], last: int) -> int:
+    """Return the index of the last block that holds footnotes of the table."""
+    while last + 1 < len(blocks) and blocks[last + 1].kind == "paragraph":
+        block = blocks[last + 1]
+        above_next = last + 2 < len(blocks) and blocks[last + 2].kind == "table"
+        if above_next and _above(text, block):
+            break
+        if not _FOOTNOTE.match(text, block.start, block.end):
+            break
+        last += 1
+    return last
+
+
+_UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with the blocks up to the next heading."""
+
+    start: int
+    label: str
+    locator: str
+    title: str
+    path: tuple[str, ...]  # headings down to this one
+    parent: int  # index among the sections; -1 for the document
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    block: Block
+    words: str
+    name: HeadingLabel
+    blocks: tuple[Block, ...]
+    is_title: bool = False
+
+
+def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list[Section]]:
+    """Return the blocks that belong to the document itself, and its sections in order.
+
+    A first-level heading at the very beginning is the title: nothing nests below it.
+    """
+    opening, headings = _headings(text, blocks)
+    parents, paths = _nested(headings)
+    shared = _shared_suffixes(headings, paths)
+    taken: set[str] = set()
+    sections: list[Section] = []
+    for heading, parent, path in zip(headings, parents, paths, strict=True):
+        name = heading.name
+        locator = name.canonical or _unique_suffix(path, shared)
+        if name.scheme == "item" and parent >= 0:
+            locator = sections[parent].locator + name.canonical
+        elif locator in taken and parent >= 0:
+            # Numbers begin anew in schedules and books: the first keeps the plain name.
+            locator = f"{sections[parent].locator} > {locator}"
+        taken.add(locator)
+        names = name.label, locator, name.title
+        sections.append(Section(heading.block.start, *names, path, parent, heading.blocks))
+    return opening, sections
+
+
+def _headings(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list[_Heading]]:
+    starts = [i for i, block in enumerate(blocks) if _opens_section(text, blocks, i)]
+    lines = [_UNDERLINE.sub("", text[blocks[i].start : blocks[i].end]) for i in starts]
+    names = _supported([heading_label(line) for line in lines])
+    stops = [*starts[1:], len(blocks)] if starts else []
+    headings = []
+    opening = tuple(blocks[: starts[0]] if starts else blocks)
+    for i, stop, line, name in zip(starts, stops, lines, names, strict=True):
+        content = tuple(blocks[i + 1 : stop])
+        is_title = i == 0 and blocks[i].level == 1
+        if is_title and not name.label:
+            opening = content
+            continue
+        words = plain_words(line)
+        words = words[:-1] if words.endswith(".") and name.label else words
+        headings.append(_Heading(blocks[i], words, name, content, is_title))
+    return opening, headings
+
+
+def _opens_section(text: str, blocks: Sequence[Block], position: int) -> bool:
+    """Return whether a block is a heading, and not one set above a table as its caption."""
+    block = blocks[position]
+    if block.kind != "heading":
+        return False
+    above_table = position + 1 < len(blocks) and blocks[position + 1].kind == "table"
+    return not (above_table and is_table_caption(text[block.start : block.end]))
+
+
+def _supported(names: Sequence[HeadingLabel]) -> list[HeadingLabel]:
+    """Return the names, where a bare number is a label only if other headings bear it out.
+
+    "4 Requirements" is a label beside "3 Terms" or "4.1 Tests"; "7 Ways to Pack" is not.
+    """
+    bare = {int(name.label) for name in names if name.scheme == "bare"}
+    roots = {name.canonical.split(".")[0] for name in names if name.scheme == "decimal"}
+    found = []
+    for name in names:
+        if name.scheme == "bare":
+            value = int(name.label)
+            if name.label not in roots and not {value - 1, value + 1} & bare:
+                name = HeadingLabel("", "", f"{name.label} {name.title}", "")
+        found.append(name)
+    return found
+
+
+def _nested(headings: Sequence[_Heading]) -> tuple[list[int], list[tuple[str, ...]]]:
+    parents: list[int] = []
+    paths: list[tuple[str, ...]] = []
+    open_: list[int] = []
+    for position, heading in enumerate(headings):
+        number, level = heading.name.canonical, heading.block.level
+        while open_:
+            above = headings[open_[-1]]
+            name = above.name.canonical
+            extends = bool(name) and number.startswith((f"{name}.", f"{name}("))
+            if extends or level > above.block.level:
+                break
+            open_.pop()
+        parent = open_[-1] if open_ else -1
+        parents.append(parent)
+        paths.append((*(paths[parent] if parent >= 0 else ()), heading.words))
+        if not heading.is_title:
+            open_.append(position)
+    return parents, paths
+
+
+def _shared_suffixes(
+    headings: Sequence[_Heading], paths: Sequence[tuple[str, ...]]
+) -> Counter[tuple[str, ...]]:
+    """Return how many headings each ending of a path stands for, names of sections included."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for path in paths:
+        counts.update(path[-length:] for length in range(1, len(path) + 1))
+    # A plain heading must not be mistaken for a numbered one either: "Rule 5" and "**Rule 5**".
+    counts.update({(h.name.canonical,) for h in headings if h.name.canonical})
+    return counts
+
+
+def _unique_suffix(path: tuple[str, ...], shared: Counter[tuple[str, ...]]) -> str:
+    for length in range(1, len(path)):
+        if shared[path[-length:]] == 1:
+            return " > ".join(path[-length:])
+    return " > ".join(path)

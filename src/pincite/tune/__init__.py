@@ -1,1 +1,0 @@
-"""Settings chosen on one's own questions, with figures that hold on questions not seen."""

@@ -1,0 +1,113 @@
+"""Plain text blocks: paragraphs, and the lines that are headings."""
+
+from __future__ import annotations
+
+import pytest
+
+from pincite.read.formats.plain import plain_blocks
+
+
+def headings(text: str) -> list[str]:
+    return [text[b.start : b.end] for b in plain_blocks(text) if b.kind == "heading"]
+
+
+def paragraphs(text: str) -> list[str]:
+    return [text[b.start : b.end] for b in plain_blocks(text) if b.kind == "paragraph"]
+
+
+def test_blank_lines_and_page_breaks_end_paragraphs() -> None:
+    assert paragraphs("One\ntwo.\n\n  Three.\n \t\nFour\fFive.\r\nsix") == [
+        "One\ntwo.",
+        "Three.",
+        "Four",
+        "Five.\r\nsix",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Chapter 3",
+        "Article 5. Name",
+        "Section 2.3 Title",
+        "§ 97.113 Title",
+        "PART IV",
+        "Appendix A",
+        "4.2.1 Title",
+        "GENERAL TERMS",
+        "Capo II",
+    ],
+)
+def test_heading_lines(line: str) -> None:
+    assert headings(f"Words before.\n\n{line}\n\nWords after.\n") == [line]
+
+
+def test_underlined_lines_are_headings_with_their_underline() -> None:
+    blocks = plain_blocks("Garden Notes\n============\n\nSoil\n----\n\nWords.\n")
+    assert [(b.kind, b.level) for b in blocks] == [
+        ("heading", 1),
+        ("heading", 2),
+        ("paragraph", 0),
+    ]
+
+
+def test_a_wrapped_reference_is_no_heading() -> None:
+    text = (
+        "Section 2.1 Entry. Members may enter.\n\n"
+        "Section 2.2 Exclusion. A member who has not complied with\n"
+        "Section 2.1 or with Article 4, if warned, may be excluded under\n"
+        "Section 9.9 Without Further Notice\n"
+        "by the committee.\n\n"
+        "Section 2.3 Fees.\n\nNone.\n"
+    )
+    assert headings(text) == [
+        "Section 2.1 Entry.",
+        "Section 2.2 Exclusion.",
+        "Section 2.3 Fees.",
+    ]
+
+
+def test_numbers_out_of_order_are_no_headings() -> None:
+    text = "1.1 One\n\nWords.\n\n1.2 Two\n\nIt was cold.\n9.8 Metres Long\n\n1.3 Three\n\nWords.\n"
+    assert headings(text) == ["1.1 One", "1.2 Two", "1.3 Three"]
+
+
+def test_sections_may_start_again_below_each_article() -> None:
+    text = "".join(
+        f"Article {article}. Name\n\nSection 1. First\n\nWords.\n\nSection 2. Second\n\nWords.\n\n"
+        for article in (1, 2)
+    )
+    assert len(headings(text)) == 6
+
+
+def test_a_sentence_behind_a_label_is_the_paragraph() -> None:
+    text = "Section 4. The board shall meet once\na year.\n"
+    assert headings(text) == ["Section 4."]
+    assert paragraphs(text) == ["The board shall meet once\na year."]
+
+
+def test_a_title_on_the_next_line_belongs_to_the_heading() -> None:
+    assert headings("ARTICLE I\nDEFINITIONS\n\nWords.\n\nARTICLE II\nDUTIES\n\nWords.\n") == [
+        "ARTICLE I\nDEFINITIONS",
+        "ARTICLE II\nDUTIES",
+    ]
+
+
+def test_a_table_of_contents_holds_no_headings() -> None:
+    contents = "Chapter 1 Soil\nChapter 2 Seeds\nChapter 3 Water\n\n"
+    dots = "Chapter 1 Soil ........ 3\n\n"
+    body = "Chapter 1 Soil\n\nWords.\n\nChapter 2 Seeds\n\nWords.\n"
+    assert headings(contents + dots + body) == ["Chapter 1 Soil", "Chapter 2 Seeds"]
+
+
+def test_steps_are_no_headings() -> None:
+    assert headings("To do\n\n1. Dig\n\n2. Sow\n\n3. Wait\n") == []
+    assert headings("1. Soil\n\nDig it.\n\n2. Seeds\n\nSow them.\n") == ["1. Soil", "2. Seeds"]
+
+
+@pytest.mark.parametrize("text", ["", "\n\f\n", "\x00", "§", "1.", "(", "\u2028\u2029", "A" * 5000])
+def test_odd_texts_give_blocks_in_order_and_inside(text: str) -> None:
+    ends = [0]
+    for block in plain_blocks(text):
+        assert ends[-1] <= block.start < block.end <= len(text)
+        ends.append(block.end)
