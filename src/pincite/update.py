@@ -13,10 +13,11 @@ from typing import Literal, overload
 import numpy as np
 
 from pincite.cluster import connected
+from pincite.encode.batches import encode_batches
 from pincite.encode.cache import VectorCache, cache_folder
 from pincite.encode.encoders import open_encoder
 from pincite.encode.models import Array, Encoder, spec_of
-from pincite.encode.windows import encode_batches, windows_of
+from pincite.encode.windows import windows_of
 from pincite.index.builder import IndexBuilder
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed

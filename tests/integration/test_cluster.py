@@ -18,7 +18,7 @@ from cluster_work import LOCAL
 
 from pincite import cluster as clusters
 from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, WorkPiece, connected
-from pincite.encode import windows
+from pincite.encode import batches
 from pincite.model.errors import ClusterError, ConfigError, MissingExtra, SourceError
 from pincite.model.settings import LimitSettings, Settings
 from pincite.read.load import find_files
@@ -233,7 +233,7 @@ def test_what_nodes_encoded_is_kept_by_the_parent(
     for name in ("first", "second"):
         list(ingest_files(files, tmp_path / name, Settings()))
     assert list(embed_index(tmp_path / "first", settings))
-    monkeypatch.setattr(windows, "encode_texts", cluster_work.breaks)  # nobody is asked any more
+    monkeypatch.setattr(batches, "encode_texts", cluster_work.breaks)  # nobody is asked any more
     assert list(embed_index(tmp_path / "second", settings))
     assert contents(tmp_path / "second") == contents(tmp_path / "first")
 
@@ -242,12 +242,12 @@ def test_a_node_without_the_encoder_is_told(cluster: Cluster, tmp_path: Path) ->
     settings = json.dumps(asdict(replace(Settings().embedding, model=str(tmp_path / "model"))))
     pieces = [WorkPiece(None, (settings, "model@1", ["some words"], False))]
     with pytest.raises(ClusterError, match="a node lacks the encoder"):
-        list(cluster.distribute(windows.encode_texts, pieces))
+        list(cluster.distribute(batches.encode_texts, pieces))
     pieces = [
         WorkPiece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))
     ]
     with pytest.raises(ClusterError, match=r"a node has the encoder .* parent other@1"):
-        list(cluster.distribute(windows.encode_texts, pieces))
+        list(cluster.distribute(batches.encode_texts, pieces))
 
 
 def test_without_a_cluster_ray_is_not_imported(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import accumulate
-from math import inf
-from statistics import fmean, pstdev
+from math import fsum, inf, sqrt
 from threading import Lock
 from typing import Any, Literal
 
@@ -107,7 +106,7 @@ class Metrics:
             self.known += known
             self.reranking.add(seconds)
             if scores:
-                self._means.append(fmean(scores))
+                self._means.append(_mean(scores))
                 self.score_total += sum(scores)
                 self.score_count += len(scores)
         _log_judged(outcome, seconds, scores, error)
@@ -165,21 +164,26 @@ class Metrics:
             return {
                 "rerank_latency_p50_ms": 1000 * self.reranking.quantile(0.5),
                 "rerank_latency_p95_ms": 1000 * self.reranking.quantile(0.95),
-                "rerank_score_avg": fmean(self._means) if self._means else 0.0,
+                "rerank_score_avg": _mean(self._means) if self._means else 0.0,
                 "rerank_fallback_rate": failed / wanted if wanted else 0.0,
                 "documents_diversity_avg": self._documents / max(1, self._finished),
             }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
 
 
 def distribution(scores: Sequence[float]) -> dict[str, float] | None:
     """Return how scores are spread, as plain numbers; None if there are none."""
     if not scores:
         return None
+    mean = _mean(scores)
     values = {
         "min": min(scores),
         "max": max(scores),
-        "avg": fmean(scores),
-        "std": pstdev(scores),
+        "avg": mean,
+        "std": sqrt(_mean([(score - mean) ** 2 for score in scores])),
     }
     return {name: round(float(value), 4) for name, value in values.items()}
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pincite.model.errors import ConfigError, has_stray_password, is_server, redact_url
 from pincite.model.settings import StoreSettings
 from pincite.store.manifest import Manifest, current, has_pointer, pointer_text
-from pincite.store.server.contract import StoreEngine
-from pincite.store.server.snapshot import ServerSnapshot
-from pincite.store.server.writer import ServerWriter
 from pincite.store.snapshot import Snapshot
 from pincite.store.writer import IndexWriter
+
+if TYPE_CHECKING:
+    from pincite.store.server.contract import StoreEngine
 
 Location = str | Path
 # Who opens an engine for a scheme: module and name. Loaded when such a URL is first used.
@@ -79,6 +79,9 @@ def open_snapshot(location: Location, settings: StoreSettings | None = None) -> 
         return Snapshot.open(Path(location))
     engine = open_engine(location, settings)
     try:
+        # Loaded here: an index in a folder needs nothing of servers.
+        from pincite.store.server.snapshot import ServerSnapshot
+
         return ServerSnapshot.of(engine)
     except BaseException:
         engine.close()
@@ -99,6 +102,8 @@ def open_writer(
     """
     if not is_server(location):
         return IndexWriter(Path(location), shape, rebuild=rebuild, begin=begin)
+    from pincite.store.server.writer import ServerWriter
+
     return ServerWriter(open_engine(location, settings), shape, rebuild=rebuild)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import pincite.encode
-from pincite.encode.encoders import HubEncoder, OnnxEncoder, open_encoder
+from pincite.encode.encoders import OnnxEncoder, open_encoder
 from pincite.encode.models import SHIPPED, Encoder, ModelSpec, spec_of
+from pincite.encode.remote import HubEncoder
 from pincite.encode.windows import windows_of
 from pincite.model.errors import ConfigError, MissingExtra, ModelError
 from pincite.model.settings import EmbeddingSettings

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.encode.encoders import HttpEncoder, OnnxEncoder, open_encoder
+from pincite.encode.encoders import OnnxEncoder, open_encoder
 from pincite.encode.http import MAX_WAIT_SECONDS, HttpService, _retry_after_seconds
 from pincite.encode.models import SHIPPED, spec_of
+from pincite.encode.remote import HttpEncoder
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.settings import EmbeddingSettings, Settings, load_settings
