@@ -20,9 +20,10 @@ from typing import Any
 
 import pytest
 
-from pincite.api import Index, Result
+from pincite.api import Index
 from pincite.model.settings import RerankSettings, SearchSettings, Settings
 from pincite.read.load import find_files
+from pincite.search.reader import Result
 from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -147,7 +148,7 @@ def faulty_run(index: Index, how: str, budget: float, plain: Run) -> Run:
         is_read = any("rerank" in hit.raw for hit in mine.ranking.hits)
         assert mine.ranking.notes or is_read or not mine.ranking.hits
     if how in ("crashes", "no memory", "nan", "wrong shape"):
-        assert own._pairs is not None and own._pairs.breaker.opened >= 1
+        assert own.searcher.reranker is not None and own.searcher.reranker.breaker.opened >= 1
     scorer.healed.set()
     recovered(own)
     return run
@@ -159,7 +160,10 @@ def recovered(own: Index) -> None:
     while time.monotonic() < until:
         result = own.search(f"{QUESTIONS[0]} {time.monotonic()}", budget_ms=5000)
         if any("rerank" in hit.raw for hit in result.ranking.hits):
-            assert own._pairs is not None and own._pairs.breaker.state == "closed"
+            assert (
+                own.searcher.reranker is not None
+                and own.searcher.reranker.breaker.state == "closed"
+            )
             return
         time.sleep(0.1)
     raise AssertionError(f"still not re-ranked: {result.ranking.notes}")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pincite import Index, find_files, ingest_files
-from pincite.api import TableCell
 from pincite.model.errors import StoreError
 from pincite.model.tables import Cell, parse_table, row_names
 from pincite.model.types import Chunk
+from pincite.search.reader import TableCell
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUESTIONS = [

@@ -520,13 +520,10 @@ def _read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(
-            f"{file} cannot be read: {reason_of(error)}", hint="check the path and its permissions"
-        ) from error
+        problem, hint = f": {reason_of(error)}", "check the path and its permissions"
     except MALFORMED as error:
-        raise ConfigError(
-            f"{file} cannot be read as TOML: {error}", hint="see docs/settings.md for an example"
-        ) from error
+        problem, hint = f" as TOML: {error}", "see docs/settings.md for an example"
+    raise ConfigError(f"{file} cannot be read{problem}", hint=hint)
 
 
 def _merge(node: Any, values: Mapping[str, Any], *, prefix: str, origin: str) -> Any:

@@ -223,8 +223,8 @@ _PARTS = (
 READERS = {
     **dict.fromkeys((".md", ".markdown"), "formats.markdown"),
     **dict.fromkeys((".txt", ".text"), "formats.plain"),
-    **dict.fromkeys((".csv", ".tsv"), "csv_table"),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".csv", ".tsv"), "formats.csv"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "formats.html"),
     ".json": "formats.json",
     ".pdf": "pdf.reader",
     ".docx": "formats.docx",

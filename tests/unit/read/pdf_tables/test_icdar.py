@@ -36,7 +36,7 @@ def test_tables_of_the_european_half() -> None:
 
 
 def test_relations_skip_blanks_and_know_spans() -> None:
-    cell = bench.Cell
+    cell = bench.CellBox
     cells = [cell(0, 0, "Year s", columns=2), cell(1, 0, "a"), cell(1, 1, ""), cell(2, 1, "b")]
     assert bench.relations([cells]) == {
         ("below", "Years", "a"): 1,
