@@ -34,18 +34,16 @@ from tests.servers.postgres import Postgres
 from experiments import part97
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
-from pincite.index.opened import OpenIndex
-from pincite.index.rows import Rows
+from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex, packed
 from pincite.maintain.copy import copy_index
 from pincite.model.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
 from pincite.search.gather import Gather
-from pincite.search.meaning import Meaning
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import Searcher
 from pincite.search.query import QueryReader
-from pincite.search.words import WordScorer
+from pincite.search.scoring import Meaning, WordScorer
 from pincite.store.location import Location, open_writer, shape_of
 from pincite.update import embed_index, ingest_files
 

@@ -24,9 +24,9 @@ os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
 import numpy as np
 
 from pincite.index.builder import MERGED_CHUNKS
-from pincite.index.rows import Rows
+from pincite.index.opened import Rows
 from pincite.index.vectors import VectorIndex, packed
-from pincite.search.meaning import MAX_RESCORED, MeaningScores
+from pincite.search.scoring import MAX_RESCORED, MeaningScores
 from pincite.store.files import write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors

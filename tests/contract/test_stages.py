@@ -25,7 +25,7 @@ from pincite.model.settings import (
 from pincite.model.types import Filters, Query
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import Diversify, Spread
-from pincite.search.fusion import METHODS
+from pincite.search.gather import METHODS
 from pincite.search.pipeline import Searcher, Stage, build
 from pincite.search.rerank import CrossEncode, Threshold
 from pincite.update import embed_index, ingest_files

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
-from pincite.index import corrections as aliases
-from pincite.index.corrections import Aliases
+from pincite.index import opened as aliases
+from pincite.index.opened import Aliases
 from pincite.model.settings import Settings, TokenSettings, load_settings
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -27,10 +27,7 @@ from pincite.serve.access import add_key, new_key
 from pincite.serve.app import create_app
 from pincite.serve.service import Options
 from pincite.testing.documents import build, library
-from pincite.update import (
-    embed_index,
-    ingest_files,
-)
+from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]
 SECRET = "---\naccess: staff\n---\n# Vault\n\n## 7 Code\n\nThe vault code is zanzibar.\n"

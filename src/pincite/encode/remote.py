@@ -15,10 +15,7 @@ import numpy as np
 
 from pincite.encode.cache import checked
 from pincite.encode.http import HttpService, TextsRefused
-from pincite.encode.models import (
-    Array,
-    ModelSpec,
-)
+from pincite.encode.models import Array, ModelSpec
 from pincite.model.errors import MALFORMED, ConfigError, ModelError, require
 
 PROBE = "text"

@@ -12,10 +12,9 @@ from pincite.index.vectors import NO_VECTOR
 from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
 from pincite.search.gather import HYBRID
-from pincite.search.meaning import Meaning
 from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
-from pincite.search.words import WordScorer
+from pincite.search.scoring import Meaning, WordScorer
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000

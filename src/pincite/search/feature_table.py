@@ -11,9 +11,8 @@ import numpy as np
 
 from pincite.index.filters import SegmentPlaces
 from pincite.index.lexical import Bm25, QueryTerms, Term, window_scores
-from pincite.index.opened import OpenIndex
+from pincite.index.opened import OpenIndex, Rows
 from pincite.index.postings import Array
-from pincite.index.rows import Rows
 from pincite.model.types import Chunk, Query
 from pincite.search.features import (
     NOWHERE,

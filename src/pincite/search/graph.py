@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pincite.index.rows import Rows
+from pincite.index.opened import Rows
 from pincite.model.settings import GraphSettings
 from pincite.search.candidates import Candidates
 from pincite.search.neighbours import Neighbour

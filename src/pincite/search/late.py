@@ -14,12 +14,11 @@ import numpy as np
 
 from pincite.encode.models import QueryTokens, TokenEncoder
 from pincite.encode.windows import windows_of
-from pincite.index.rows import Rows
+from pincite.index.opened import Rows
 from pincite.index.vectors import TokenIndex, TokenWindows
 from pincite.model.types import Chunk, stage
 from pincite.search.candidates import Candidates
-from pincite.search.places import is_bare_name
-from pincite.search.query import ParsedQuery
+from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.store.files import Array
 
 

@@ -12,7 +12,7 @@ from pincite.search.candidates import Candidates, Tier
 from pincite.search.feature_table import NAMES, Columns, Features
 from pincite.search.query import ParsedQuery
 from pincite.search.ranker import RankerModel, load_model
-from pincite.search.words import WordScorer
+from pincite.search.scoring import WordScorer
 from pincite.store.files import Array
 
 NAME = "learned"

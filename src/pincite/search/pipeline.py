@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, cast
 from pincite.encode.encoders import open_encoder
 from pincite.encode.models import ModelSpec, TokenEncoder, spec_of
 from pincite.index.filters import Groups
-from pincite.index.opened import OpenIndex
-from pincite.index.rows import Rows
+from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import TokenIndex, VectorIndex
 from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
@@ -27,14 +26,13 @@ from pincite.search.diversity import Diversify, Spread
 from pincite.search.gather import Gather, put_places_first
 from pincite.search.graph import NeighbourLift
 from pincite.search.late import LateInteraction
-from pincite.search.meaning import Meaning
 from pincite.search.metrics import Metrics
 from pincite.search.neighbours import Neighbours
 from pincite.search.query import ParsedQuery, QueryReader
 from pincite.search.rerank import CrossEncode, Threshold
 from pincite.search.routing import Router
 from pincite.search.scorers import open_scorer
-from pincite.search.words import WordScorer
+from pincite.search.scoring import Meaning, WordScorer
 
 if TYPE_CHECKING:
     from pincite.search.feature_table import Features

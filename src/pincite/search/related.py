@@ -9,14 +9,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from pincite.index.filters import NOTHING
-from pincite.index.opened import OpenIndex
-from pincite.index.rows import Rows
+from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.locators import locator_key
 from pincite.model.types import Chunk, Link, Span, by_id
 from pincite.search.diversity import section_of
-from pincite.search.meaning import MeaningScores
 from pincite.search.neighbours import MAX_USES, NOT_FOLLOWED, Homes, Neighbour, Neighbours
+from pincite.search.scoring import MeaningScores
 from pincite.store.files import Array
 from pincite.store.graph import GraphRows, Place
 from pincite.store.snapshot import Snapshot

@@ -19,8 +19,7 @@ from pincite.model.types import PairScorer
 from pincite.search.candidates import Candidates
 from pincite.search.guard import Breaker, Busy, Guard, Resting, TookTooLong
 from pincite.search.metrics import Metrics, Outcome
-from pincite.search.places import is_bare_name
-from pincite.search.query import ParsedQuery
+from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.search.windows import BadScores, PairCache, PairReader, select_windows, windows_of
 from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot

@@ -14,7 +14,7 @@ from pincite.index.opened import OpenIndex
 from pincite.model.settings import RoutingSettings
 from pincite.model.types import Filters
 from pincite.search.query import ParsedQuery
-from pincite.search.words import WordScorer
+from pincite.search.scoring import WordScorer
 from pincite.store.files import Array
 
 # A group is judged by its best chunks: one may match by chance, many favour large groups.

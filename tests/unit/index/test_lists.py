@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.index import ragged
+from pincite.index.opened import Rows
 from pincite.index.ragged import lists_of, looked_at, nearest_lists
-from pincite.index.rows import Rows
 from pincite.index.vectors import VectorIndex, packed
 from pincite.model.errors import ModelError
-from pincite.search.meaning import MeaningScores
+from pincite.search.scoring import MeaningScores
 from pincite.store.files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors

@@ -13,7 +13,7 @@ from pincite.model.settings import IngestSettings, SearchSettings, Settings
 from pincite.model.types import Query
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import build
-from pincite.search.places import find_entities
+from pincite.search.query import find_entities
 
 CODE = """# Wiring Code
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.index.rows import Rows
+from pincite.index.opened import Rows
 from pincite.model.settings import GraphSettings
 from pincite.search.candidates import Candidates
 from pincite.search.graph import PRESETS, NeighbourLift, pagerank

@@ -11,7 +11,7 @@ import pytest
 
 from pincite.answer.asker import Asker
 from pincite.api import Index
-from pincite.index.corrections import Corrections
+from pincite.index.opened import Corrections
 from pincite.index.tokens import QueryAnalyzer
 from pincite.model.types import Filters
 from pincite.read.load import find_files
