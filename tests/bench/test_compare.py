@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from comparison.report import markdown, page, tables
 from comparison.run import chosen_peers
 from comparison.task import Task, read_task
 from comparison.weights import write_safetensors
-from pincite.cli.terminal import SafeConsole
 from pincite.measure.questions import load
 from pincite.model.errors import ConfigError
 from pincite.update import ingest_files
@@ -135,7 +134,7 @@ def test_a_peer_is_installed_asked_and_compared(
     assert installs["pincite"]["install_mb"] > 130  # models and libraries, however it is installed
     (profile,) = (line for line in lines if line["job"] == "profile")
     assert len(profile["functions"]) > 5 and 0 < profile["functions"][0]["share"] < 1
-    assert any("retrieve/lexical.py" in each["function"] for each in profile["functions"])
+    assert any("index/lexical.py" in each["function"] for each in profile["functions"])
     assert "rank_bm25" in html.read_text() and "<svg" in html.read_text()
 
 
@@ -162,17 +161,20 @@ def test_a_page_names_other_engines_only_if_there_are_some() -> None:
 
 @pytest.mark.parametrize(("is_terminal", "width"), [(False, 80), (True, 80), (True, 200)])
 def test_no_word_is_cut_and_a_narrow_terminal_has_fewer_columns(
-    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, width: int
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_terminal: bool,
+    width: int,
 ) -> None:
-    shown = io.StringIO()
-    console = SafeConsole(
-        file=shown, force_terminal=is_terminal, width=width, color_system=None, highlight=False
-    )
-    monkeypatch.setattr(compare, "out", console)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
     compare._print(LINES)
-    title, heads, ours, note, *rest = shown.getvalue().splitlines()
+    shown = capsys.readouterr().out
+    title, heads, ours, note, *rest = shown.splitlines()
     assert title == "c, by words (3 chunks, 2 questions)"
-    assert ours.startswith("pincite, words") and "…" not in shown.getvalue()
+    assert ours.startswith("pincite, words") and "…" not in shown
     assert note == "rank_bm25 not measured: no network"
     is_narrow = is_terminal and width == 80
     assert ("disk MB" in heads) is not is_narrow

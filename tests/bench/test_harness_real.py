@@ -14,6 +14,7 @@ from pincite.measure.grades import parse_all
 from pincite.measure.harness import EvalOptions, ask
 from pincite.measure.imports import read
 from pincite.measure.questions import JudgedPlace, Question
+from pincite.measure.words import WordNumbers
 from pincite.model.settings import Settings, merged
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -56,7 +57,7 @@ def test_ohr_bench_scores_are_the_same(tmp_path: Path) -> None:
     make_index(files, tmp_path / "index", [fixed], lenient=True)
     how = EvalOptions(depth=20, measures=parse_all(["LCS@2", "LCS(loose)@2"]))
     with Index.open(tmp_path / "index", fixed) as index:
-        words = ohr_bench.Words()
+        words = WordNumbers()
         expected = [ohr_bench.scored(index, each, words) for each in known]
         rows = list(ask([index], asked, how))
     assert [answers[0].rank for _, answers in rows] == [each.page_rank for each in expected]

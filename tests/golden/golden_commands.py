@@ -28,14 +28,6 @@ ABSENT = "<nothing>"
 
 # Written into the folder before the first call.
 FILES = {
-    "exam.jsonl": json.dumps(
-        {
-            "id": "one",
-            "question": "How far apart do two earth rods have to be?",
-            "options": ["2.4 m", "1.8 m", "0.6 m", "5 m"],
-            "correct": 0,
-        }
-    ),
     "raw.json": json.dumps(
         [
             {"doc_name": "a", "ID": "1", "questions": "What is the fee?", "answers": "10",
@@ -74,7 +66,6 @@ CALLS = [
     ["judgements", "check", "questions.jsonl"],
     ["judgements", "record", "questions.jsonl", "--reason", "first"],
     ["judgements", "export", "questions.jsonl", "--out", "trec.txt"],
-    ["exam", "exam.jsonl"],
     ["clean", "raw.json"],
     ["label", "labels.jsonl", "--add", "how far apart do earth rods stand", "--depth", "1"],
     ["keys", "add", "one"],

@@ -1,4 +1,21 @@
-"""Errors: what happened, with which value, and what to do; addresses without their passwords."""
+"""Errors: what happened, with which value, and what to do; addresses without their passwords.
+
+    PinciteError             something we can explain            1 / 500
+    ├── ConfigError          unknown or bad setting              2 / 400
+    ├── SourceError          a document cannot be read           3 / 422
+    ├── StoreError           index or place missing, damaged     4 / 404
+    │   ├── StaleIndex       built with other settings           4 / 409
+    │   ├── IndexBusy        another process is writing          4 / 423
+    │   └── StoreUnavailable the store's server gives no answer  4 / 503
+    │       └── StoreFull    the store has no room left          4 / 507
+    ├── ModelError           a model does not fit                5 / 500
+    ├── MissingExtra         an optional part is not installed   6 / 501
+    └── ClusterError         other machines do not do their part 7 / 503
+
+The numbers are the command line's exit code and the service's HTTP status. A message says what
+happened and with which value; the hint says what to do about it. Mistakes of the programmer stay
+``ValueError`` and ``TypeError``.
+"""
 
 from __future__ import annotations
 

@@ -160,14 +160,15 @@ class Gather:
         filters = route.narrowed(query.filters) if route else query.filters
         masks = self.rows.masks(filters)
         limit = max(table.limit, self.keep)
-        runs, best = [], [wanted]
+        runs, best = [], []
         for scorer in scorers:
             with stage(scorer.name):
                 run = scorer.score(query, masks)
                 best.append(run.best(max(limit, self.depth) if len(scorers) > 1 else limit))
             runs.append(run)
         named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
-        found = np.unique(np.concatenate([*best, named]))
+        proposed = np.concatenate([*best, named])
+        found = np.union1d(proposed, wanted)
         pool = self._scored(scorers, runs, named, found)
 
         def score_rows(rows: Array) -> Candidates:
@@ -178,6 +179,8 @@ class Gather:
 
         is_first = np.isin(pool.rows, wanted) & (pool.score > 0)
         pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
+        if len(wanted):  # a link from a named thing alone makes no hit
+            pool = pool.take(np.flatnonzero(is_first | np.isin(pool.rows, proposed)))
         pool = replace(pool, limit=table.limit, score_rows=score_rows)
         if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
             pool = pool.with_note(NO_WORD)

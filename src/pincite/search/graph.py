@@ -77,7 +77,8 @@ class NeighbourLift:
         settings = self.settings
         table = table.take(table.order())
         pool = table.score[: settings.pool]
-        if not settings.boost or not len(pool):
+        # Behind a place that was asked for by its bare number, words say enough.
+        if query.is_bare_number or not settings.boost or not len(pool):
             return table.take(np.arange(min(len(table), table.limit)))
         low = min(0.0, float(pool.min()))
         best = float(pool.max()) - low

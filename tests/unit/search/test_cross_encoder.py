@@ -95,15 +95,15 @@ def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
         open_cross_encoder(str(tmp_path))
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_reading_pairs_needs_less_than_half_a_gigabyte() -> None:
-    # Not ru_maxrss: a child begins with what its parent had when it was forked.
+    # Not ru_maxrss: a process inherits that of the one that started it.
     code = (
-        "from pincite.model.settings import RerankSettings;"
+        "import re; from pincite.model.settings import RerankSettings;"
         "from pincite.search.scorers import open_scorer;"
         "scorer = open_scorer(RerankSettings(enabled=True));"
         "scorer.score('how far apart are rods', ['rods stand apart ' * 100] * 24);"
-        "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+        "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) * 1024 < 512_000_000
+    assert 100_000_000 < int(done.stdout) * 1024 < 512_000_000

@@ -23,7 +23,8 @@ from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
 
 BFS = GraphSettings(mode="bfs", seed_k=12, depth=1, scale="absolute", cap=1e9, seed_power=0.0)
-QUERY = cast(ParsedQuery, SimpleNamespace(text="anything"))
+QUERY = cast(ParsedQuery, SimpleNamespace(text="anything", is_bare_number=False))
+NUMBER = cast(ParsedQuery, SimpleNamespace(text="210.8", is_bare_number=True))
 
 
 class Letters:
@@ -49,8 +50,10 @@ def given_table(
     return replace(first, limit=limit, score_rows=score_rows if can_score else None)
 
 
-def boosted(graph: Edges, settings: GraphSettings, table: Candidates) -> Candidates:
-    return NeighbourLift(graph, settings, cast(Rows, Letters()))(QUERY, table)
+def boosted(
+    graph: Edges, settings: GraphSettings, table: Candidates, query: ParsedQuery = QUERY
+) -> Candidates:
+    return NeighbourLift(graph, settings, cast(Rows, Letters()))(query, table)
 
 
 class Edges:
@@ -71,6 +74,13 @@ def lifts(table: Candidates) -> dict[str, float]:
     return {
         h.chunk_id: round(h.features["graph"], 6) for h in table.hits() if "graph" in h.features
     }
+
+
+def test_behind_a_bare_number_nothing_is_lifted_and_nothing_comes_in() -> None:
+    inner = given_table({"a": 0.9, "b": 0.8})
+    assert boosted(Edges("ab", "ac"), BFS, inner, NUMBER).names() == ["a", "b"]
+    assert lifts(boosted(Edges("ab", "ac"), BFS, inner, NUMBER)) == {}
+    assert boosted(Edges("ab", "ac"), BFS, inner).names() == ["a", "b", "c"]
 
 
 def test_the_published_code_gives_its_published_sums() -> None:
