@@ -11,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pincite.cluster import connected
 from pincite.encode.models import spec_of
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import TokenIndex
@@ -34,7 +33,7 @@ from pincite.measure.tune.space import (
     Watcher,
     undoings,
 )
-from pincite.measure.tune.trials import Nodes, TrialOptions, TrialRunner
+from pincite.measure.tune.trials import TrialOptions, TrialRunner
 from pincite.model.errors import MALFORMED, ConfigError, MissingExtra, SourceError, require
 from pincite.model.settings import USUAL_WEIGHT, Settings
 from pincite.read.load import find_files
@@ -298,39 +297,37 @@ def run(
     sources: Sources, questions: QuestionSet, wish: Wish, state: State, watcher: Watcher | None
 ) -> Session:
     """Tune: everything that was worked out before comes from the state."""
-    with connected(sources.settings.cluster) as cluster:
-        asked = check(questions, wish)
-        base = sources.settings
-        scorer = _scorer(base, state)
-        ground = sources.ground(base, asked, scorer)
-        folds = folded(ground.golds, ground.corpus, wish.folds)
-        asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
-        nodes = Nodes(cluster, base, wish.measure, asking.depth) if cluster is not None else None
-        bench = TrialRunner(asking, state, scorer, watcher, nodes)
-        examples = sum(gold.is_evaluable for gold in ground.golds)
-        axes, untried = _axes(sources, wish, ground, examples)
-        fixed = _fixed(base, axes, wish)
-        costs = Costs(bench, [question.text for question in asked])
-        tuned = tune(
-            bench,
-            _start(base),
-            axes,
-            fixed,
-            lambda trials: costs.together(list(trials)),
-            wish.budget_ms,
-            wish.passes,
-        )
-        model = None
-        if tuned.choice.learned:
-            about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
-            own = asking.ground_of(tuned.choice.settings)
-            model = bench.learned.model(own, tuned.choice, about_it)
-        undone = undoings(tuned.choice, tuned.default.settings)
-        spent = costs.together([*fixed.values(), tuned.choice, *undone.values()])
-        named = {**fixed, "choice": tuned.choice}
-        by_name = {name: spent[trial.key] for name, trial in named.items()}
-        ablations = _ablations(bench, tuned, undone, spent)
-        return Session(questions, wish, tuned, bench, axes, untried, by_name, ablations, model)
+    asked = check(questions, wish)
+    base = sources.settings
+    scorer = _scorer(base, state)
+    ground = sources.ground(base, asked, scorer)
+    folds = folded(ground.golds, ground.corpus, wish.folds)
+    asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
+    bench = TrialRunner(asking, state, scorer, watcher)
+    examples = sum(gold.is_evaluable for gold in ground.golds)
+    axes, untried = _axes(sources, wish, ground, examples)
+    fixed = _fixed(base, axes, wish)
+    costs = Costs(bench, [question.text for question in asked])
+    tuned = tune(
+        bench,
+        _start(base),
+        axes,
+        fixed,
+        lambda trials: costs.together(list(trials)),
+        wish.budget_ms,
+        wish.passes,
+    )
+    model = None
+    if tuned.choice.learned:
+        about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
+        own = asking.ground_of(tuned.choice.settings)
+        model = bench.learned.model(own, tuned.choice, about_it)
+    undone = undoings(tuned.choice, tuned.default.settings)
+    spent = costs.together([*fixed.values(), tuned.choice, *undone.values()])
+    named = {**fixed, "choice": tuned.choice}
+    by_name = {name: spent[trial.key] for name, trial in named.items()}
+    ablations = _ablations(bench, tuned, undone, spent)
+    return Session(questions, wish, tuned, bench, axes, untried, by_name, ablations, model)
 
 
 def _scorer(settings: Settings, state: State) -> RememberedPairs | None:

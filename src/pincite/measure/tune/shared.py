@@ -14,7 +14,7 @@ from pincite.index.filters import audience_of
 from pincite.index.opened import OpenIndex
 from pincite.index.postings import Array
 from pincite.measure.coverage import Corpus, CoveredGold
-from pincite.measure.grades import GradedQuestion, Measure, tabulated
+from pincite.measure.grades import GradedQuestion
 from pincite.measure.learning import Examples, fit, fit_calibrated, folds_by_group
 from pincite.measure.questions import Question
 from pincite.measure.tune.space import LEARNED_K, Trial, Watcher
@@ -148,21 +148,6 @@ class _Shared:
         key = (self.key, id(query))
         scores: Scores = self._once(key, lambda: self._inner.score(query, masks))
         return scores
-
-
-def gains(ground: Ground, at: int, plans: Sequence[TrialPlan], measure: Measure) -> Array:
-    """Return what a question brings under some plans."""
-    rankings = [ground.table(at, plan).names() for plan in plans]
-    return values_of(ground, at, rankings, measure)
-
-
-def values_of(
-    ground: Ground, at: int, rankings: Sequence[Sequence[str]], measure: Measure
-) -> Array:
-    """Return what rankings of one question bring."""
-    if not rankings:
-        return np.zeros(0)
-    return measure.of(tabulated([ground.line(at, ids) for ids in rankings]))
 
 
 def _strict(settings: Settings) -> Settings:

@@ -371,11 +371,6 @@ class RememberedPairs:
             self._new |= read
         return [self.known[key] for key in keys]
 
-    def add(self, read: Mapping[bytes, float]) -> None:
-        """Take over what was read elsewhere."""
-        self.known |= read
-        self._new |= read
-
     def taken(self) -> list[tuple[bytes, float]]:
         """Return what was read since the last time, to be kept.
 
