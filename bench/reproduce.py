@@ -23,7 +23,7 @@ from pincite.model.settings import Settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pincite.measure.statistics import Figures
+    from figures import Figures
 
 
 class Name(StrEnum):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.indexes import Files, opened
+from figures import Figures
 from pincite.api import Index
 from pincite.measure.grades import value
-from pincite.measure.statistics import Figures
 from pincite.model.errors import SourceError
 from pincite.model.settings import IngestSettings, Settings, TokenSettings
 from pincite.model.types import Chunk

@@ -36,7 +36,9 @@ _VERDICTS = {
 
 
 @command("eval")
-@argument("questions", nargs=-1, type=PATH, help="Files of judgements (.jsonl or .toml).")
+@argument(
+    "questions", nargs=-1, type=PATH, help="Files of judgements (.jsonl or .toml), or their folder."
+)
 @pipeline_option
 @option("--without", multiple=True, help="The first pipeline once more, without this stage.")
 @option("--measure", multiple=True, help="e.g. nDCG@10, Recall@5, RR, LCS@2.")
@@ -135,12 +137,13 @@ def _indexes(
 
 
 def _question_sets(
-    files: tuple[Path, ...], synthetic: bool, index: IndexReader
+    paths: tuple[Path, ...], synthetic: bool, index: IndexReader
 ) -> list[QuestionSet]:
     """Return the sets to ask; made questions are a set of their own."""
-    from pincite.measure.questions import load, synthetic_set
+    from pincite.measure.questions import load, question_files, synthetic_set
     from pincite.measure.synthetic import made_questions
 
+    files = question_files(paths)
     sets = [load(file) for file in files]
     for each, file in zip(sets, files, strict=True):
         marks = {question.synthetic for question in each.questions}

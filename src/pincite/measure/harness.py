@@ -110,37 +110,20 @@ def ask(
     indexes: Sequence[IndexReader], questions: Sequence[Question], how: EvalOptions
 ) -> Iterator[tuple[QuestionRecord, list[RunAnswer]]]:
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
-    harness = Harness(indexes, questions, how)
-    for at in range(len(questions)):
-        yield harness.row(at)
-
-
-class Harness:
-    """Pipelines and questions, ready to be asked in any order."""
-
-    def __init__(
-        self, indexes: Sequence[IndexReader], questions: Sequence[Question], how: EvalOptions
-    ) -> None:
-        self.indexes = indexes
-        self.how = how
-        self.corpus = Corpus(indexes[0].snapshot)
-        self.neighbours = Neighbours(indexes[0].snapshot)
-        self.words = WordMeasures(how.measures, self.corpus, indexes[0].settings.embedding)
-        self.golds = [self.corpus.gold(question) for question in questions]
-        self._group_of = grouping(self.golds)
-
-    def row(self, at: int) -> tuple[QuestionRecord, list[RunAnswer]]:
-        """Return a question with the answer of each pipeline."""
-        gold = self.golds[at]
-        evidence = _evidence(gold, self.corpus)
-        asked = _asked(gold, self._group_of(gold), evidence, self.corpus)
-        near = _near(gold, self.neighbours)
+    corpus, neighbours = Corpus(indexes[0].snapshot), Neighbours(indexes[0].snapshot)
+    words = WordMeasures(how.measures, corpus, indexes[0].settings.embedding)
+    golds = [corpus.gold(question) for question in questions]
+    group_of = grouping(golds)
+    for gold in golds:
+        evidence = _evidence(gold, corpus)
+        asked = _asked(gold, group_of(gold), evidence, corpus)
+        near = _near(gold, neighbours)
         answers = []
-        for index in self.indexes:
-            answer, chunks = _answer(index, gold, near, self.how, asked)
-            taken = self.words.taken(gold, evidence, answer.hits, chunks)
+        for index in indexes:
+            answer, chunks = _answer(index, gold, near, how, asked)
+            taken = words.taken(gold, evidence, answer.hits, chunks)
             answers.append(replace(answer, taken=taken))
-        return asked, answers
+        yield asked, answers
 
 
 def grouping(golds: Sequence[CoveredGold]) -> Callable[[CoveredGold], str]:
@@ -207,7 +190,7 @@ def _answer(
             chunk.span.doc_id,
             chunk.locator,
             round(hit.score, 6),
-            _meets(chunk, gold, answering),
+            answering.get(chunk.id, {} if chunk.id in gold.rejected else None),
             chunk.id in near,
             chunk.id in cells,
             bool(gold.documents) and chunk.span.doc_id not in gold.documents,
@@ -222,14 +205,6 @@ def _answer(
     elif asked.state == "judged":
         lost = lost_at(index.searcher, steps, answering or gold.chunks, how.k)
     return RunAnswer(hits, seen, seconds, stages, lost), chunks
-
-
-def _meets(
-    chunk: Chunk, gold: CoveredGold, answering: Mapping[str, Mapping[int, float]]
-) -> Mapping[int, float] | None:
-    if chunk.id in answering:
-        return answering[chunk.id]
-    return {} if chunk.id in gold.rejected else None
 
 
 def _near(gold: CoveredGold, neighbours: Neighbours) -> set[str]:

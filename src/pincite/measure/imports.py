@@ -5,27 +5,21 @@ from __future__ import annotations
 import ast
 import csv
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pincite.measure.grades import Array, Grades, padded
 from pincite.measure.questions import JudgedPlace, Need, Question, QuestionSet
 from pincite.measure.questions import question as checked
 from pincite.model.errors import MALFORMED, ConfigError, SourceError, reason_of
 from pincite.model.locators import locator_key
 
-# Grades by question and document; scores by question and document.
+# Grades by question and document.
 Qrels = Mapping[str, Mapping[str, int]]
-Scores = Mapping[str, Mapping[str, float]]
 
 MAX_BYTES = 512_000_000
-UNJUDGED = -math.inf  # not relevant as far as we know; a grade of 0 or less is somebody's word
 _SPACE = re.compile(r"\s")
 
 
@@ -48,67 +42,6 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
         if documents.setdefault(fields[-2], grade) != grade:
             raise _bad(file, number, f"two grades for {fields[-2]!r}", "one grade for each")
     return qrels
-
-
-def read_run(file: Path) -> dict[str, dict[str, float]]:
-    """Return the scores of a file with lines "question Q0 document rank score name"."""
-    run: dict[str, dict[str, float]] = {}
-    for number, fields in _lines(file):
-        if len(fields) != 6:
-            raise _bad(file, number, f"{len(fields)} columns", "question Q0 document rank score x")
-        try:
-            score = float(fields[4])
-        except ValueError:
-            raise _bad(file, number, f"score {fields[4]!r}", "a number") from None
-        if score != score:
-            raise _bad(file, number, "score nan", "a number")
-        documents = run.setdefault(fields[0], {})
-        if fields[2] in documents:
-            raise _bad(file, number, f"{fields[2]!r} twice", "each document once for a question")
-        documents[fields[2]] = score
-    return run
-
-
-def ranked(scores: Mapping[str, float]) -> list[str]:
-    """Return documents in the order of trec_eval: by score, ties by id, both downwards.
-
-    It keeps scores in single precision, so that two which differ less than that are tied.
-
-    >>> ranked({"a": 1.0, "b": 1.0, "c": 2.0})
-    ['c', 'b', 'a']
-    """
-    if not scores:
-        return []
-    rounded = np.fromiter(scores.values(), dtype=np.float32, count=len(scores)).tolist()
-    pairs = sorted(zip(rounded, scores, strict=True), reverse=True)
-    return [document for _, document in pairs]
-
-
-def graded(qrels: Qrels, run: Scores) -> Grades:
-    """Return the tables of a run against grades; a judged question without hits is a line too.
-
-    Here every document is a need of its own, so no document has to be looked for twice and the
-    tables are filled with whole lines at a time.
-    """
-    rows = [
-        [grades.get(d, UNJUDGED) for d in ranked(run.get(q, {}))] for q, grades in qrels.items()
-    ]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    filled = np.full((len(rows), int(lengths.max(initial=0))), UNJUDGED)
-    for at, row in enumerate(rows):
-        filled[at, : len(row)] = row
-    relevant = filled > 0
-    gains: Array = np.where(relevant, filled, 0.0)
-    ideal = [sorted((g for g in each.values() if g > 0), reverse=True) for each in qrels.values()]
-    return Grades(
-        gains,
-        relevant.astype(np.int64),
-        relevant,
-        np.isfinite(filled),
-        padded(ideal),
-        np.array([len(each) for each in ideal], dtype=np.int64),
-        lengths,
-    )
 
 
 def write_qrels(qrels: Qrels) -> Iterator[str]:

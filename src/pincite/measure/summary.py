@@ -67,11 +67,7 @@ def summarise(run: Run, measures: Sequence[Measure]) -> dict[str, Any]:
             "counted": len(run.judged),
             "states": dict(Counter(asked.state for asked in run.asked)),
         },
-        "index": {
-            "generation": run.generation,
-            "documents": run.documents,
-            "chunks": run.chunks,
-        },
+        "index": {"generation": run.generation, "documents": run.documents, "chunks": run.chunks},
         "made": run.made,
         "program": run.program,
         "k": run.k,

@@ -173,7 +173,8 @@ def records(
     homes = snapshot.documents_with({each.key for each in asked})
     for each in asked:
         is_shared = len(homes.get(each.key, ())) > 1
-        yield _record(_with_title(each, loaded.document.title) if is_shared else each)
+        asked_so = _with_title(each, loaded.document.title) if is_shared else each
+        yield _record("synthetic", asked_so.text, each.gold, each.kind, each.answer)
 
 
 def _with_title(question: MadeQuestion, title: str) -> MadeQuestion:
@@ -208,23 +209,13 @@ def _balanced(found: Iterable[MadeQuestion]) -> list[MadeQuestion]:
     return [each for _, _, each in sorted(turns, key=lambda item: item[:2])]
 
 
-def _record(question: MadeQuestion) -> dict[str, Any]:
-    gold = question.gold
-    name = blake2b(f"{question.text}\0{gold.id}".encode(), digest_size=8).hexdigest()
-    place = {
-        "document": gold.span.doc_id,
-        "locator": gold.locator,
-        "start": gold.span.start,
-        "end": gold.span.end,
-    }
-    return {
-        "id": f"synthetic-{name}",
-        "question": question.text,
-        "gold": {"any": [place]},
-        "kind": question.kind,
-        "answer": question.answer,
-        "synthetic": True,
-    }
+def _record(origin: str, text: str, gold: Chunk, kind: str, answer: str = "") -> dict[str, Any]:
+    """Return a made question with its place, as plain values."""
+    name = blake2b(f"{text}\0{gold.id}".encode(), digest_size=8).hexdigest()
+    span = {"start": gold.span.start, "end": gold.span.end}
+    place = {"document": gold.span.doc_id, "locator": gold.locator, **span}
+    record: dict[str, Any] = {"id": f"{origin}-{name}", "question": text, "gold": {"any": [place]}}
+    return record | {"kind": kind} | ({"answer": answer} if answer else {}) | {"synthetic": True}
 
 
 def _formed(forms: Sequence[str], words: str, chunk: Chunk) -> str:
@@ -446,7 +437,8 @@ def written_questions(places: Sequence[Chunk], model: LanguageModel) -> Iterator
         usage = next((piece for piece in pieces if isinstance(piece, Usage)), None)
         text = "".join(piece for piece in pieces if isinstance(piece, str))
         question = usable(text, place)
-        record = _written_record(question, place, model.model) if question else None
+        kind = f"written by {model.model}"
+        record = _record("written", question, place, kind) if question else None
         yield Written(place, record, usage)
 
 
@@ -467,20 +459,3 @@ def _names(line: str, place: Chunk) -> bool:
     """Return whether a question gives its place away."""
     key = locator_key(place.locator)
     return any(c.isdigit() for c in key) and key in locator_key(line)
-
-
-def _written_record(question: str, place: Chunk, model: str) -> dict[str, Any]:
-    name = blake2b(f"{question}\0{place.id}".encode(), digest_size=8).hexdigest()
-    gold = {
-        "document": place.span.doc_id,
-        "locator": place.locator,
-        "start": place.span.start,
-        "end": place.span.end,
-    }
-    return {
-        "id": f"written-{name}",
-        "question": question,
-        "gold": {"any": [gold]},
-        "kind": f"written by {model}",
-        "synthetic": True,
-    }

@@ -119,10 +119,7 @@ AXES = (
     Axis("tokens", _grid("tokens", language=["auto", "none"]), FILES),
     Axis("fusion", _FUSIONS, VECTORS),
     Axis("saturation", _grid("lexical", k1=[0.2, 0.4, 0.8, 1.5], b=[0.4, 0.6, 0.8])),
-    Axis(
-        "phrases",
-        _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0]),
-    ),
+    Axis("phrases", _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0])),
     Axis("question words", _grid("lexical", content_words=[True, False])),
     Axis("names", _grid("search", names=[True, False])),
     Axis(
