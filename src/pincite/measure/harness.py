@@ -14,7 +14,7 @@ from pincite.measure.runs import QuestionRecord, RunAnswer, RunHit, State
 from pincite.measure.words import WordMeasures
 from pincite.model.errors import ConfigError
 from pincite.model.settings import Settings, merged
-from pincite.model.types import Chunk, Hit
+from pincite.model.types import Chunk, Hit, Span
 from pincite.search.candidates import Step
 from pincite.search.explain import proposals
 from pincite.search.neighbours import Neighbours
@@ -117,7 +117,8 @@ def ask(
     for gold in golds:
         evidence = _evidence(gold, corpus)
         asked = _asked(gold, group_of(gold), evidence, corpus)
-        near = _near(gold, neighbours)
+        beside = neighbours.of(sorted(gold.chunks)) if gold.chunks else {}
+        near = {each.chunk_id for edges in beside.values() for each in edges} - gold.chunks.keys()
         answers = []
         for index in indexes:
             answer, chunks = _answer(index, gold, near, how, asked)
@@ -197,36 +198,22 @@ def _answer(
         )
         for hit, chunk in zip(last, chunks, strict=True)
     )
-    lost = ""
-    if asked.state == "not in corpus":
-        lost = NOT_IN_CORPUS
-    elif asked.state == "not searched":
-        lost = CHUNKING
-    elif asked.state == "judged":
+    lost = {"not in corpus": NOT_IN_CORPUS, "not searched": CHUNKING}.get(asked.state, "")
+    if asked.state == "judged":
         lost = lost_at(index.searcher, steps, answering or gold.chunks, how.k)
     return RunAnswer(hits, seen, seconds, stages, lost), chunks
 
 
-def _near(gold: CoveredGold, neighbours: Neighbours) -> set[str]:
-    """Return what stands one step beside the gold in the graph."""
-    found = neighbours.of(sorted(gold.chunks)) if gold.chunks else {}
-    return {each.chunk_id for edges in found.values() for each in edges} - gold.chunks.keys()
-
-
-def _cell_spans(gold: CoveredGold, corpus: Corpus) -> list[tuple[str, int, int]]:
+def _cell_spans(gold: CoveredGold, corpus: Corpus) -> list[Span]:
     """Return the rows that are asked for, where a single row is."""
     spans = [span for need in gold.spans for span, _ in need]
     if any(place.table for place in gold.question.places):
-        return [(span.doc_id, span.start, span.end) for span in spans]
+        return spans
     if gold.question.labels.get("kind") != "cell":
         return []
-    rows = {
-        (chunk.span.doc_id, chunk.span.start, chunk.span.end)
-        for span in spans
-        for chunk in corpus.chunks(span.doc_id)
-        if chunk.kind == "row"
-    }
-    return [key for span in spans if (key := (span.doc_id, span.start, span.end)) in rows]
+    chunks = (chunk for span in spans for chunk in corpus.chunks(span.doc_id))
+    rows = {chunk.span for chunk in chunks if chunk.kind == "row"}
+    return [span for span in spans if span in rows]
 
 
 def _cells(index: IndexReader, text: str, hits: Sequence[Hit], gold: CoveredGold) -> set[str]:

@@ -20,6 +20,8 @@ from pincite.model.locators import locator_key
 Qrels = Mapping[str, Mapping[str, int]]
 
 MAX_BYTES = 512_000_000
+_HINT = "see docs/evaluate.md"
+_TREC_LINE = "a line is: question 0 document grade, with one whole number for each document"
 _SPACE = re.compile(r"\s")
 
 
@@ -29,18 +31,21 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
     The three columns of BEIR, with a heading, are understood as well.
     """
     qrels: dict[str, dict[str, int]] = {}
-    for number, fields in _lines(file):
+    for number, line in enumerate(_words(file).splitlines(), 1):
+        fields, where = line.split(), f"line {number}"
+        if not fields:
+            continue
         if number == 1 and fields[-1] in ("score", "relevance", "rel"):
             continue
         if len(fields) not in (3, 4):
-            raise _bad(file, number, f"{len(fields)} columns", "question 0 document grade")
+            raise _bad_import(file, where, f"{len(fields)} columns", _TREC_LINE)
         try:
             grade = int(fields[-1])
         except ValueError:
-            raise _bad(file, number, f"grade {fields[-1]!r}", "a whole number") from None
+            raise _bad_import(file, where, f"grade {fields[-1]!r}", _TREC_LINE) from None
         documents = qrels.setdefault(fields[0], {})
         if documents.setdefault(fields[-2], grade) != grade:
-            raise _bad(file, number, f"two grades for {fields[-2]!r}", "one grade for each")
+            raise _bad_import(file, where, f"two grades for {fields[-2]!r}", _TREC_LINE)
     return qrels
 
 
@@ -63,24 +68,6 @@ def write_run(rankings: Mapping[str, Iterable[str]], name: str) -> Iterator[str]
 def _name(text: str) -> str:
     """Return a name without spaces, which TREC's columns cannot hold."""
     return _SPACE.sub("_", text) or "_"
-
-
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if fields := line.split():
-                    yield number, fields
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(
-            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
-        ) from error
-
-
-def _bad(file: Path, number: int, what: str, wanted: str) -> SourceError:
-    return SourceError(f"{file}, line {number}: {what}", hint=f"a line is: {wanted}")
 
 
 PART97 = "part97.md"  # the document that questions of Part 97 cite
@@ -117,10 +104,12 @@ def read_citing_questions(file: Path) -> list[CitingQuestion]:
     """Return the questions of a file of JSON lines in the pools' own format."""
     try:
         items = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
+        if any(not isinstance(item["question"], str) for item in items):
+            raise TypeError("a question is no text")
         return [
             CitingQuestion(
                 id=f"{item['pool']}/{item['id']}",
-                text=_question_text(item["question"]),
+                text=item["question"],
                 sections=tuple(locator_key(name) for name in item["gold_sections"]),
                 clauses=cited_clauses(item["cited"]),
             )
@@ -131,12 +120,6 @@ def read_citing_questions(file: Path) -> list[CitingQuestion]:
             f"{file} is not a question file of Part 97: {error!r}",
             hint="it has one JSON object a line with pool, id, question, cited, gold_sections",
         ) from error
-
-
-def _question_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"question is {value!r:.40}")
-    return value
 
 
 def cited_clauses(cited: str) -> tuple[str, ...]:
@@ -293,11 +276,8 @@ def read_expected_chunks(file: Path, texts: Texts) -> QuestionSet:
             chunks.append(item)
         places = tuple(_chunk_place(chunk) for chunk in chunks if chunk is not None)
         if not places:
-            raise _bad_import(
-                file,
-                query_id,
-                "the places of its chunks are not known: put enriched.json beside it",
-            )
+            what = "the places of its chunks are not known: put enriched.json beside it"
+            raise _bad_import(file, query_id, what)
         labels = {"domain": str(item["book_id"])} if "book_id" in item else {}
         answer = str(item.get("answer", item.get("reference_answer", "")))
         found.append(Question(query_id, text, (places,), answer=answer, labels=labels))
@@ -335,17 +315,13 @@ def read_qas(file: Path, texts: Texts) -> QuestionSet:
             "kind": str(item["evidence_source"]),
             "domain": str(item.get("doc_type", item["doc_name"].partition("/")[0])),
         }
-        found.append(
-            Question(
-                str(item["ID"]),
-                str(item["questions"]),
-                needs,
-                answer=str(item.get("answers", "")),
-                evidence=context if isinstance(context, str) else " ".join(map(str, context)),
-                group=str(item["doc_name"]),
-                labels=labels,
-            )
-        )
+        more = {
+            "answer": str(item.get("answers", "")),
+            "evidence": context if isinstance(context, str) else " ".join(map(str, context)),
+            "group": str(item["doc_name"]),
+        }
+        asked = Question(str(item["ID"]), str(item["questions"]), needs, labels=labels, **more)
+        found.append(asked)
     return QuestionSet(file.stem, found)
 
 
@@ -443,6 +419,8 @@ def _text(query_id: str, texts: Texts, file: Path) -> str:
 
 def _words(file: Path) -> str:
     try:
+        if file.stat().st_size > MAX_BYTES:
+            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(
@@ -454,13 +432,13 @@ def _parsed(file: Path) -> Any:
     try:
         return json.loads(_words(file))
     except MALFORMED as error:
-        raise SourceError(f"{file} is not JSON: {error}", hint="see docs/evaluate.md") from error
+        raise SourceError(f"{file} is not JSON: {error}", hint=_HINT) from error
 
 
 def _items(file: Path) -> dict[str, Any]:
     values = _parsed(file)
     if not isinstance(values, dict):
-        raise SourceError(f"{file} is not a JSON object", hint="see docs/evaluate.md")
+        raise SourceError(f"{file} is not a JSON object", hint=_HINT)
     return values
 
 
@@ -469,7 +447,7 @@ def _list(file: Path, key: str) -> Sequence[Any]:
     values = _parsed(file)
     found = values.get(key) if isinstance(values, dict) else values
     if not isinstance(found, list):
-        raise SourceError(f"{file} has no list of {key}", hint="see docs/evaluate.md")
+        raise SourceError(f"{file} has no list of {key}", hint=_HINT)
     return found
 
 
@@ -487,5 +465,5 @@ def _json_lines(file: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _bad_import(file: Path, where: str, what: str) -> SourceError:
-    return SourceError(f"{file}, {where}: {what}", hint="see docs/evaluate.md")
+def _bad_import(file: Path, where: str, what: str, hint: str = _HINT) -> SourceError:
+    return SourceError(f"{file}, {where}: {what}", hint=hint)

@@ -48,10 +48,9 @@ class JudgedPlace:
             return "span"
         if self.table:
             return "cell"
-        named = (("clause", self.locator), ("section", self.section))
-        return next(
-            (kind for kind, name in named if name), "document" if self.page is None else "page"
-        )
+        if self.locator or self.section:
+            return "clause" if self.locator else "section"
+        return "document" if self.page is None else "page"
 
     def __str__(self) -> str:
         name = self.locator or self.section
@@ -212,9 +211,11 @@ def load(file: Path) -> QuestionSet:
     except ConfigError as error:
         hint = _HINT if "profiles" in error.hint else error.hint or _HINT
         raise SourceError(error.message, hint=hint) from error
-    twice = _first_twice([question.id for question in made.questions])
-    if twice is not None:
-        raise SourceError(f"{file}: two questions have the id {twice!r}", hint="rename one")
+    seen: set[str] = set()
+    for each in made.questions:
+        if each.id in seen:
+            raise SourceError(f"{file}: two questions have the id {each.id!r}", hint="rename one")
+        seen.add(each.id)
     return made
 
 
@@ -349,31 +350,15 @@ def _with_head(head: dict[str, Any], stem: str, questions: Sequence[Question]) -
     outer = TomlReader(head, "head")
     table = outer.table("judgements")
     outer.finish()
-    made = QuestionSet(
-        table.text("name", "") or stem,
-        questions,
-        int(table.number("version", 0.0)),
-        tuple(_change(each) for each in table.tables("changes")),
-    )
+    name, version = table.text("name", "") or stem, int(table.number("version", 0.0))
+    changes = []
+    for each in table.tables("changes"):
+        number, names = int(each.number("version", 0.0)), each.texts("questions")
+        reason, mark, by = each.text("reason"), each.text("hash", ""), each.text("by", "")
+        changes.append(VersionChange(number, reason, mark, by, names))
+        each.finish()
     table.finish()
-    return made
-
-
-def _change(table: TomlReader) -> VersionChange:
-    made = VersionChange(
-        int(table.number("version", 0.0)),
-        table.text("reason"),
-        table.text("hash", ""),
-        table.text("by", ""),
-        table.texts("questions"),
-    )
-    table.finish()
-    return made
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
+    return QuestionSet(name, questions, version, tuple(changes))
 
 
 def _json(value: Any) -> str:

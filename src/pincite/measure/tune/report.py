@@ -16,7 +16,7 @@ from pincite.measure.questions import Question, QuestionSet
 from pincite.measure.report import render
 from pincite.measure.statistics import compare, mean_with_interval
 from pincite.measure.tune.nested import DEFAULT, TUNED
-from pincite.measure.tune.session import Ablation, Session, look
+from pincite.measure.tune.session import Ablation, Session, counter_of, look
 from pincite.measure.tune.shared import Ground, folded
 from pincite.measure.tune.space import Trial, changes_between, nested, parts_of, said
 from pincite.model.errors import SourceError, reason_of
@@ -159,6 +159,10 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
     if len(asked) < 2:
         raise SourceError(f"{file} has no two questions with an answer", hint="give more of them")
     peeks = look(file, questions, made)
+    warning = (
+        f"these hold-out questions were looked at {peeks} times: what was chosen after "
+        "an earlier look has seen them, and the figure is too good"
+    )
     tuned = session.tuned
     before = _values(session, asked, tuned.default, None)
     model = session.model if tuned.kept.learned else None
@@ -166,9 +170,9 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
     ground = _ground(session, asked, tuned.default)
     groups = folded(ground.golds, ground.corpus, 2).groups
     figures = {
-        "peeks": peeks.count,
-        "counter": str(peeks.file),
-        "warning": peeks.warning,
+        "peeks": peeks,
+        "counter": str(counter_of(file)),
+        "warning": warning if peeks > 1 else "",  # what to think of the figure
         "default": mean_with_interval(before, groups),
         "kept": mean_with_interval(after, groups),
         **compare(before, after, groups).plain(),
@@ -224,7 +228,7 @@ def settings_file(session: Session, folder: Path) -> str:
     low, high = gain.interval
     lines = [
         f"# Written by pincite tune: {len(session.bench.tried)} trials on "
-        f"{len(tuned.folds.groups)} questions of {_comment(session.questions.name)} "
+        f"{len(tuned.folds.groups)} questions of {' '.join(session.questions.name.split())} "
         f"({session.questions.hash}).",
         f"# {measure} on folds not seen: {tuned.values[TUNED].mean():.3f} tuned, "
         f"{tuned.values[DEFAULT].mean():.3f} before; {gain.difference:+.3f} "
@@ -246,7 +250,8 @@ def settings_file(session: Session, folder: Path) -> str:
             if note and note != said:  # settings that belong together are told of once
                 lines.append(f"# {note}")
                 said = note
-            lines.append(f"{key} = {_toml(value)}")
+            # Strings, numbers and truth values are in TOML as in JSON.
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 
@@ -263,12 +268,3 @@ def _notes_file(ablations: Sequence[Ablation]) -> Mapping[str, str]:
         if each.change.startswith("learned ranker"):
             found["learn.model"] = note
     return found
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML writes it; strings, numbers and truth values are as in JSON."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _comment(text: str) -> str:
-    return " ".join(text.split())

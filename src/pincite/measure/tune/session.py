@@ -149,30 +149,12 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
 MAX_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Peeks:
-    """The looks at a hold-out, this one included."""
-
-    count: int
-    file: Path
-
-    @property
-    def warning(self) -> str:
-        """What to think of the figure; empty after the first look."""
-        if self.count < 2:
-            return ""
-        return (
-            f"these hold-out questions were looked at {self.count} times: what was chosen after "
-            "an earlier look has seen them, and the figure is too good"
-        )
-
-
 def counter_of(file: Path) -> Path:
     """Return where the looks at a file of questions are counted."""
     return file.with_name(f"{file.name}.peeks.json")
 
 
-def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
+def look(file: Path, questions: QuestionSet, made: str) -> int:
     """Count a look, before anything is asked, and return how many there were with this one."""
     counter = counter_of(file)
     looks = _looks(counter)
@@ -185,7 +167,7 @@ def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
             f"the look at {file} cannot be counted: {error}",
             hint="put the hold-out into a folder that can be written",
         ) from error
-    return Peeks(sum(not set(own).isdisjoint(each["questions"]) for each in looks), counter)
+    return sum(not set(own).isdisjoint(each["questions"]) for each in looks)
 
 
 def _looks(counter: Path) -> list[dict[str, Any]]:
@@ -299,18 +281,20 @@ def run(
     """Tune: everything that was worked out before comes from the state."""
     asked = check(questions, wish)
     base = sources.settings
-    scorer = _scorer(base, state)
+    inner = open_scorer(replace(base.rerank, enabled=True))
+    scorer = RememberedPairs(inner, state.pairs()) if inner else None
     ground = sources.ground(base, asked, scorer)
     folds = folded(ground.golds, ground.corpus, wish.folds)
     asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
     bench = TrialRunner(asking, state, scorer, watcher)
     examples = sum(gold.is_evaluable for gold in ground.golds)
     axes, untried = _axes(sources, wish, ground, examples)
-    fixed = _fixed(base, axes, wish)
+    fixed = _fixed(base, axes)
     costs = Costs(bench, [question.text for question in asked])
     tuned = tune(
         bench,
-        _start(base),
+        # The search begins with the settings in the pipeline that has everything.
+        replace(base, search=replace(base.search, pipeline="default")),
         axes,
         fixed,
         lambda trials: costs.together(list(trials)),
@@ -328,16 +312,6 @@ def run(
     by_name = {name: spent[trial.key] for name, trial in named.items()}
     ablations = _ablations(bench, tuned, undone, spent)
     return Session(questions, wish, tuned, bench, axes, untried, by_name, ablations, model)
-
-
-def _scorer(settings: Settings, state: State) -> RememberedPairs | None:
-    inner = open_scorer(replace(settings.rerank, enabled=True))
-    return RememberedPairs(inner, state.pairs()) if inner else None
-
-
-def _start(base: Settings) -> Settings:
-    """Return where the search begins: the settings in the pipeline that has everything."""
-    return replace(base, search=replace(base.search, pipeline="default"))
 
 
 def _axes(
@@ -366,7 +340,7 @@ def _installed(axis: Axis) -> Axis:
     return axis
 
 
-def _fixed(base: Settings, axes: Sequence[Axis], wish: Wish) -> dict[str, Trial]:
+def _fixed(base: Settings, axes: Sequence[Axis]) -> dict[str, Trial]:
     """Return the pipelines that nobody tuned: the settings as they are, and every preset."""
     names = {axis.name for axis in axes}
     needs = {"dense": "fusion", "hybrid+late": "late interaction", "hybrid+rerank": "cross-encoder"}

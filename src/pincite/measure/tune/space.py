@@ -226,8 +226,11 @@ def undoings(trial: Trial, default: Settings) -> dict[str, Trial]:
         together.setdefault(_belongs(key), {})[key] = value
     found = {}
     for some in together.values():
-        old = {key: _value(default, key) for key in some}
-        settings = merged(trial.settings, nested(old), origin="tune")
+        old = {
+            section: {name: getattr(getattr(default, section), name) for name in names}
+            for section, names in nested(some).items()
+        }
+        settings = merged(trial.settings, old, origin="tune")
         words = ", ".join(f"{key}={value}" for key, value in some.items())
         found[words] = Trial(settings, trial.learned)
     if trial.learned:
@@ -241,11 +244,6 @@ def _belongs(key: str) -> str:
     if section == "search":
         return "aliases" if "alias" in name else name
     return key if section == "lexical" else section
-
-
-def _value(settings: Settings, key: str) -> Any:
-    section, _, name = key.partition(".")
-    return getattr(getattr(settings, section), name)
 
 
 FORMAT = 1
