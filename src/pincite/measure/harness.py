@@ -148,13 +148,9 @@ def grouping(golds: Sequence[CoveredGold]) -> Callable[[CoveredGold], str]:
 
 def _asked(gold: CoveredGold, group: str, evidence: str, corpus: Corpus) -> QuestionRecord:
     question = gold.question
-    state: State = "judged"
-    if not question.needs:
-        state = "unanswerable"
-    elif not any(gold.spans):
-        state = "not in corpus"
-    elif not gold.is_evaluable:
-        state = "not searched"
+    state: State = "judged" if gold.is_evaluable else "not searched"
+    if not any(gold.spans):
+        state = "not in corpus" if question.needs else "unanswerable"
     return QuestionRecord(
         question.id,
         question.text,

@@ -315,7 +315,7 @@ def read_qas(file: Path, texts: Texts) -> QuestionSet:
             "kind": str(item["evidence_source"]),
             "domain": str(item.get("doc_type", item["doc_name"].partition("/")[0])),
         }
-        more = {
+        more: dict[str, Any] = {
             "answer": str(item.get("answers", "")),
             "evidence": context if isinstance(context, str) else " ".join(map(str, context)),
             "group": str(item["doc_name"]),

@@ -125,12 +125,8 @@ def foreign_share(text: str, keep: Sequence[str] = ()) -> float:
     if "all" in keep or not text:
         return 0.0
     names = tuple(n for script, its in SCRIPTS.items() if script not in keep for n in its)
-    foreign = sum(
-        unicodedata.name(character, "").startswith(names)
-        for character in text
-        if ord(character) > 127
-    )
-    return foreign / len(text) if names else 0.0
+    others = (unicodedata.name(character, "") for character in text if ord(character) > 127)
+    return sum(name.startswith(names) for name in others) / len(text) if names else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,17 +365,13 @@ def _from_lightgbm(root: Mapping[str, Any]) -> dict[str, Array]:
         columns["right"].append(number)
         columns["value"].append(node["leaf_value"] if is_leaf else 0.0)
         if not is_leaf:
-            waiting += [
-                (node["right_child"], number, "right"),
-                (node["left_child"], number, "left"),
-            ]
+            waiting += [(node[f"{side}_child"], number, side) for side in ("right", "left")]
     return {name: np.array(values) for name, values in columns.items()}
 
 
 def _fit_forest(examples: Examples) -> Trees:
-    forest = train_forest(examples)
-    count = len(forest.estimators_)
-    trees = [_from_sklearn(each.tree_, 1 / count) for each in forest.estimators_]
+    grown = train_forest(examples).estimators_
+    trees = [_from_sklearn(each.tree_, 1 / len(grown)) for each in grown]
     return trees_from(joined(trees), features=examples.table.shape[1], single=True)
 
 

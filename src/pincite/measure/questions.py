@@ -336,11 +336,9 @@ def _toml(text: str, file: str) -> tuple[dict[str, Any], list[Question]]:
         values = tomllib.loads(text)
     except MALFORMED as error:
         raise SourceError(f"{file}: not TOML: {error}", hint=_HINT) from error
-    table = TomlReader(values, file)
-    found = [
-        question(dict(each.values), f"{file}, question {each.values.get('id', at)}")
-        for at, each in enumerate(table.tables("question"), 1)
-    ]
+    table, found = TomlReader(values, file), []
+    for at, each in enumerate(table.tables("question"), 1):
+        found.append(question(dict(each.values), f"{file}, question {each.values.get('id', at)}"))
     table.asked.append("judgements")
     table.finish()
     return {"judgements": values.get("judgements", {})}, found

@@ -30,20 +30,9 @@ MIN_QUESTIONS = 5  # questions in a slice that gets a figure of its own
 
 def default_measures(k: int) -> list[str]:
     """Return what is measured when nothing is asked for."""
-    return [
-        f"nDCG@{k}",
-        f"Judged@{k}",
-        "hit@1",
-        f"Recall@{min(5, k)}",
-        f"Recall@{k}",
-        f"all@{k}",
-        "RR",
-        f"cell@{k}",
-        f"Contamination@{k}",
-        "LCS@2",
-        "LCS(loose)@2",
-        "LCS(floor)@2",
-    ]
+    first = [f"nDCG@{k}", f"Judged@{k}", "hit@1", f"Recall@{min(5, k)}", f"Recall@{k}", f"all@{k}"]
+    rest = ["RR", f"cell@{k}", f"Contamination@{k}", "LCS@2", "LCS(loose)@2", "LCS(floor)@2"]
+    return first + rest
 
 
 def measures_of(run: Run) -> list[str]:
@@ -57,16 +46,11 @@ def summarise(run: Run, measures: Sequence[Measure]) -> dict[str, Any]:
     """Return all that a report shows."""
     tables = {part.name: grades(run, part) for part in run.parts}
     shown = [measure for measure in measures if any(_applies(run, measure))]
+    questions = {"name": run.questions, "version": run.version, "hash": run.hash}
+    questions |= {"is_synthetic": run.is_synthetic, "asked": len(run.asked)}
+    states = dict(Counter(asked.state for asked in run.asked))
     return {
-        "questions": {
-            "name": run.questions,
-            "version": run.version,
-            "hash": run.hash,
-            "is_synthetic": run.is_synthetic,
-            "asked": len(run.asked),
-            "counted": len(run.judged),
-            "states": dict(Counter(asked.state for asked in run.asked)),
-        },
+        "questions": {**questions, "counted": len(run.judged), "states": states},
         "index": {"generation": run.generation, "documents": run.documents, "chunks": run.chunks},
         "made": run.made,
         "program": run.program,
@@ -130,10 +114,8 @@ def _expanded(run: Run, part: PipelineRun) -> dict[str, float]:
     if not run.judged:
         return {}
     table = grades(run, part, expanded=True)
-    return {
-        str(measure): float(measure.of(table).mean())
-        for measure in parse_all([f"hit@{run.k}", "hit@1", "RR"])
-    }
+    softer = parse_all([f"hit@{run.k}", "hit@1", "RR"])
+    return {str(measure): float(measure.of(table).mean()) for measure in softer}
 
 
 def _curve(table: Grades) -> list[tuple[int, float]]:
@@ -218,8 +200,8 @@ def against_baseline(run: Run, baseline: Run, measures: Sequence[Measure]) -> li
 def _compared(run: Run, measure: Measure, old: Grades, new: Grades) -> Comparison:
     kept = _applies(run, measure)
     mask, sign = np.array(kept, dtype=bool), -1 if measure.is_better_low else 1
-    sides = (sign * measure.of(each)[mask] for each in (old, new))
-    found = compare(*sides, _groups(run, kept))
+    first, second = (sign * measure.of(each)[mask] for each in (old, new))
+    found = compare(first, second, _groups(run, kept))
     if sign > 0:
         return found
     low, high = found.interval

@@ -94,10 +94,9 @@ class WordMeasures:
         for _ in range(TRIES * many):
             document = chance.choice(self.documents)
             searched = [chunk for chunk in self.corpus.chunks(document) if chunk.searched]
-            chunk = chance.choice(searched) if searched else None
-            if chunk is not None and chunk.id not in gold.chunks and len(drawn) < many:
+            if searched and (chunk := chance.choice(searched)).id not in gold.chunks:
                 drawn.append(chunk)
-        return drawn
+        return drawn[:many]
 
     def _similarity(self, answer: str, chunks: Sequence[Chunk]) -> float:
         if not chunks:

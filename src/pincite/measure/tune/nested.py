@@ -48,7 +48,11 @@ class Costs:
         go = sha256("\n".join(sorted(classes)).encode()).hexdigest()[:16]
         state = self.bench.state
         stored = [state.cost(f"{go} {name}") for name in classes]
-        known = {n: Cost(**kept) for n, kept in zip(classes, stored, strict=True) if kept}
+        known = {
+            name: Cost(kept["p50"], kept["p95"], int(kept["n"]))
+            for name, kept in zip(classes, stored, strict=True)
+            if kept
+        }
         if len(known) < len(classes):
             known = self._timed(classes)
             for name, cost in known.items():
@@ -148,7 +152,7 @@ def is_within(lead: Array, groups: Sequence[str]) -> bool:
 DEFAULT, TUNED = "default", "tuned"
 MAX_UNDOINGS = 4
 # What trials take, by key, timed in one go.
-CostsOf = Callable[[Iterable[Trial]], Mapping[str, Cost]]
+CostsOf = Callable[[Sequence[Trial]], Mapping[str, Cost]]
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,7 @@ class Chooser:
     def _time(self, trials: Iterable[Trial]) -> None:
         """Time what was not timed yet."""
         new = {cost_class(t): t for t in trials if cost_class(t) not in self._spent}
-        spent = self.costs(new.values()) if new else {}
+        spent = self.costs(list(new.values())) if new else {}
         self._spent |= {name: spent[trial.key] for name, trial in new.items()}
 
     def _cost(self, trial: Trial) -> Cost:

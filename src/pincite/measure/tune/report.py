@@ -8,8 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pincite.index.postings import Array
 from pincite.measure.grades import tabulated
 from pincite.measure.questions import Question, QuestionSet
@@ -31,32 +29,22 @@ MAX_TRIALS = 2000  # listed; the best ones
 def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
     """Return all that a report shows."""
     tuned, folds = session.tuned, session.tuned.folds
+    asked, default = session.questions, tuned.default.settings
     costs = {name: asdict(cost) for name, cost in session.costs.items()}
+    sizes = {"groups": len(set(folds.groups)), "largest": folds.largest}
+    choice = {"settings": said(tuned.choice, default), "parts": list(parts_of(tuned.choice))}
     return {
         "program": program,
         "made": made,
-        "questions": {
-            "name": session.questions.name,
-            "hash": session.questions.hash,
-            "counted": len(folds.groups),
-        },
+        "questions": {"name": asked.name, "hash": asked.hash, "counted": len(folds.groups)},
         "measure": str(session.wish.measure),
-        "folds": {
-            "count": folds.count,
-            "by": folds.by,
-            "groups": len(set(folds.groups)),
-            "largest": folds.largest,
-        },
+        "folds": {"count": folds.count, "by": folds.by, **sizes},
         "trials": len(session.bench.tried),
         "budget_ms": session.wish.budget_ms,
         "untried": dict(session.untried),
         "verdict": tuned.gain.verdict,
-        "kept": said(tuned.kept, session.tuned.default.settings),
-        "choice": {
-            "settings": said(tuned.choice, tuned.default.settings),
-            "parts": list(parts_of(tuned.choice)),
-            "cost": costs["choice"],
-        },
+        "kept": said(tuned.kept, default),
+        "choice": {**choice, "cost": costs["choice"]},
         "notes": _notes(session),
         "gain": tuned.gain.plain(),
         "pipelines": _pipelines(session, costs),
@@ -109,15 +97,11 @@ def _by_fold(session: Session) -> list[dict[str, Any]]:
     found = []
     for number, trial in enumerate(tuned.by_fold):
         is_own = tuned.folds.fold == number
-        found.append(
-            {
-                "fold": number + 1,
-                "questions": int(is_own.sum()),
-                "choice": said(trial, tuned.default.settings),
-                TUNED: float(tuned.values[TUNED][is_own].mean()),
-                "fixed": {name: float(tuned.values[name][is_own].mean()) for name in tuned.fixed},
-            }
-        )
+        means = {name: float(values[is_own].mean()) for name, values in tuned.values.items()}
+        choice = {"choice": said(trial, tuned.default.settings), TUNED: means[TUNED]}
+        fixed = {name: means[name] for name in tuned.fixed}
+        row = {"fold": number + 1, "questions": int(is_own.sum())}
+        found.append({**row, **choice, "fixed": fixed})
     return found
 
 
@@ -164,10 +148,9 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
         "an earlier look has seen them, and the figure is too good"
     )
     tuned = session.tuned
-    before = _values(session, asked, tuned.default, None)
+    ground, before = _values(session, asked, tuned.default, None)
     model = session.model if tuned.kept.learned else None
-    after = _values(session, asked, tuned.kept, model)
-    ground = _ground(session, asked, tuned.default)
+    _, after = _values(session, asked, tuned.kept, model)
     groups = folded(ground.golds, ground.corpus, 2).groups
     figures = {
         "peeks": peeks,
@@ -180,15 +163,11 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
     return replace(session, held_out=figures)
 
 
-def _ground(session: Session, asked: list[Question], trial: Trial) -> Ground:
-    own = session.bench.asking.ground_of(trial.settings)
-    return Ground(own.opened, asked, own.scorer)
-
-
 def _values(
     session: Session, asked: list[Question], trial: Trial, model: RankerModel | None
-) -> Array:
-    ground = _ground(session, asked, trial)
+) -> tuple[Ground, Array]:
+    own = session.bench.asking.ground_of(trial.settings)
+    ground = Ground(own.opened, asked, own.scorer)
     depth = session.bench.asking.depth
     plan = ground.plan(trial.settings, max(depth, model.k if model else 0))
     stage = Learned(model, Features(ground.opened)) if model else None
@@ -198,7 +177,7 @@ def _values(
         if stage:
             table = stage(ground.query(asked[at].text, plan), table)
         lines.append(ground.line(at, table.best(depth).names()))
-    return np.asarray(session.wish.measure.of(tabulated(lines)))
+    return ground, session.wish.measure.of(tabulated(lines))
 
 
 SETTINGS, REPORT, PAGE, MODEL = "pincite.toml", "report.json", "report.html", "ranker.json"

@@ -77,14 +77,9 @@ class Sources:
             own = Settings.from_shape(shape, origin=str(self.index))
             self.settings = replace(settings, ingest=own.ingest, tokens=own.tokens)
 
-    @property
-    def reads_files(self) -> bool:
-        return self.index is None
-
     def identity(self) -> str:
         """Return what changes when the documents do: the current generation with its hash."""
-        folder = self.index or self._made(self.settings)
-        return pointer_text(folder)
+        return pointer_text(self.index or self._made(self.settings))
 
     def ground(
         self, settings: Settings, questions: Sequence[Question], scorer: RememberedPairs | None
@@ -131,7 +126,7 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
     """Return why an axis cannot be tried here; empty if it can."""
     spec = spec_of(sources.settings.embedding)
     has_vectors = spec is not None and ground.opened.has_vectors(spec.id)
-    if axis.needs == FILES and not sources.reads_files:
+    if axis.needs == FILES and sources.index is not None:
         return "needs the files: an index is cut already"
     if axis.needs in (VECTORS, TOKENS) and not has_vectors:
         return "the index has no vectors"
@@ -266,13 +261,9 @@ def check(questions: QuestionSet, wish: Wish) -> list[Question]:
 
 def about(questions: QuestionSet, sources: Sources, wish: Wish) -> dict[str, Any]:
     """Return what the state belongs to: with any other of it, its numbers mean nothing."""
-    return {
-        "questions": questions.hash,
-        "documents": sources.identity(),
-        "measure": str(wish.measure),
-        "settings": sources.settings.fingerprint(),
-        "folds": wish.folds,
-    }
+    found = {"questions": questions.hash, "documents": sources.identity()}
+    found |= {"measure": str(wish.measure), "settings": sources.settings.fingerprint()}
+    return {**found, "folds": wish.folds}
 
 
 def run(
@@ -291,16 +282,9 @@ def run(
     axes, untried = _axes(sources, wish, ground, examples)
     fixed = _fixed(base, axes)
     costs = Costs(bench, [question.text for question in asked])
-    tuned = tune(
-        bench,
-        # The search begins with the settings in the pipeline that has everything.
-        replace(base, search=replace(base.search, pipeline="default")),
-        axes,
-        fixed,
-        lambda trials: costs.together(list(trials)),
-        wish.budget_ms,
-        wish.passes,
-    )
+    # The search begins with the settings in the pipeline that has everything.
+    start = replace(base, search=replace(base.search, pipeline="default"))
+    tuned = tune(bench, start, axes, fixed, costs.together, wish.budget_ms, wish.passes)
     model = None
     if tuned.choice.learned:
         about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
@@ -326,18 +310,14 @@ def _axes(
             untried[axis.name] = "not asked for (--chunking)"
         elif why := missing(axis, sources, ground, examples, MIN_EXAMPLES):
             untried[axis.name] = why
-    return tuple(map(_installed, (each for each in AXES if each.name not in untried))), untried
-
-
-def _installed(axis: Axis) -> Axis:
-    """Return the axis without rankers whose library is not there."""
+    axes = [each for each in AXES if each.name not in untried]
     try:
-        if "lambdamart" in axis.learned:
+        if any(each.learned for each in axes):
             require("lightgbm", extra="learn")
-    except MissingExtra:
-        kept = tuple(kind for kind in axis.learned if kind != "lambdamart")
-        return replace(axis, learned=kept)
-    return axis
+    except MissingExtra:  # no ranker whose library is not there is tried
+        kinds = [tuple(kind for kind in each.learned if kind != "lambdamart") for each in axes]
+        axes = [replace(each, learned=some) for each, some in zip(axes, kinds, strict=True)]
+    return tuple(axes), untried
 
 
 def _fixed(base: Settings, axes: Sequence[Axis]) -> dict[str, Trial]:
