@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
-from pincite.measure.grades import Array, Grades, padded
+from pincite.measure.grades import (
+    Array,
+    GradedQuestion,
+    Grades,
+    ideal_gains,
+    padded,
+    parse,
+    tabulated,
+)
 
 # Grades by question and document; scores by question and document.
 Qrels = Mapping[str, Mapping[str, int]]
@@ -55,3 +63,15 @@ def graded(qrels: Qrels, run: Scores) -> Grades:
         np.array([len(each) for each in ideal], dtype=np.int64),
         lengths,
     )
+
+
+def value(measure: str, found: Sequence[str], gold: Set[str]) -> float:
+    """Return a measure of one ranking of places, where each place in ``gold`` answers.
+
+    >>> value("recall@2", ["b", "a", "c"], {"a", "c"})
+    0.5
+    """
+    numbers = {place: number for number, place in enumerate(sorted(gold))}
+    meets = [{numbers[place]: 1.0} if place in numbers else {} for place in found]
+    ideal = ideal_gains([{number: 1.0} for number in numbers.values()])
+    return float(parse(measure).of(tabulated([GradedQuestion(meets, ideal, len(gold))]))[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -180,18 +180,6 @@ def parse(written: str) -> Measure:
     if measure.depth == 0 or (needs_depth and measure.depth is None):
         raise ConfigError(f"{written!r} needs a depth above 0", hint=f"write {name}@10")
     return measure
-
-
-def value(measure: str, found: Sequence[str], gold: Set[str]) -> float:
-    """Return a measure of one ranking of places, where each place in ``gold`` answers.
-
-    >>> value("recall@2", ["b", "a", "c"], {"a", "c"})
-    0.5
-    """
-    numbers = {place: number for number, place in enumerate(sorted(gold))}
-    meets = [{numbers[place]: 1.0} if place in numbers else {} for place in found]
-    ideal = ideal_gains([{number: 1.0} for number in numbers.values()])
-    return float(parse(measure).of(tabulated([GradedQuestion(meets, ideal, len(gold))]))[0])
 
 
 def _cut(table: Array | Counts | Flags, depth: int | None) -> Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.measure.questions import JudgedPlace, Need, Question, QuestionSet
+from pincite.measure.questions import JudgedPlace, Need, Question, QuestionSet, read_text
 from pincite.measure.questions import question as checked
 from pincite.model.errors import MALFORMED, ConfigError, SourceError, reason_of
 from pincite.model.locators import locator_key
@@ -31,7 +31,7 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
     The three columns of BEIR, with a heading, are understood as well.
     """
     qrels: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(_words(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file, MAX_BYTES).splitlines(), 1):
         fields, where = line.split(), f"line {number}"
         if not fields:
             continue
@@ -407,7 +407,9 @@ def read_texts(file: Path) -> dict[str, str]:
         return {
             str(x.get("_id", x.get("id"))): str(x.get("text", x.get("question"))) for x in found
         }
-    pairs = (line.partition("\t") for line in _words(file).splitlines() if line.strip())
+    pairs = (
+        line.partition("\t") for line in read_text(file, MAX_BYTES).splitlines() if line.strip()
+    )
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
@@ -417,20 +419,9 @@ def _text(query_id: str, texts: Texts, file: Path) -> str:
     return texts[query_id]
 
 
-def _words(file: Path) -> str:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(
-            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
-        ) from error
-
-
 def _parsed(file: Path) -> Any:
     try:
-        return json.loads(_words(file))
+        return json.loads(read_text(file, MAX_BYTES))
     except MALFORMED as error:
         raise SourceError(f"{file} is not JSON: {error}", hint=_HINT) from error
 
@@ -452,7 +443,7 @@ def _list(file: Path, key: str) -> Sequence[Any]:
 
 
 def _json_lines(file: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_words(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file, MAX_BYTES).splitlines(), 1):
         if line.strip():
             try:
                 value = json.loads(line)

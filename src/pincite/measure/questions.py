@@ -195,16 +195,21 @@ def question_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def load(file: Path) -> QuestionSet:
-    """Return the questions of a file; SourceError that names line and key if it is not right."""
+def read_text(file: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Return the words of a file; SourceError if it is too large or cannot be read."""
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
-        text = file.read_text(encoding="utf-8")
+        if file.stat().st_size > max_bytes:
+            raise SourceError(f"{file} is larger than {max_bytes:,} bytes", hint="split it")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         is_text = not isinstance(error, UnicodeDecodeError)
         hint = "check the path and its permissions" if is_text else "give a text file"
         raise SourceError(f"cannot read {file}: {reason_of(error)}", hint=hint) from error
+
+
+def load(file: Path) -> QuestionSet:
+    """Return the questions of a file; SourceError that names line and key if it is not right."""
+    text = read_text(file)
     try:
         head, questions = (_toml if file.suffix == ".toml" else _json_lines)(text, str(file))
         made = _with_head(head, file.stem, questions)

@@ -32,11 +32,6 @@ def page(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     return render("run.html.j2", title=title, runs=shown, program=runs[0][0].program)
 
 
-def whole_page(title: str, body: str, footer: str) -> str:
-    """Return a page around markup; title and footer are plain words."""
-    return render("page.html.j2", title=title, body=Markup(body), footer=footer)
-
-
 def render(template: str, **values: Any) -> str:
     """Return the page that a template makes of values."""
     return environment().get_template(template).render(**values)

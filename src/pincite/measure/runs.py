@@ -208,15 +208,13 @@ def _typed(kind: Any, value: Any) -> Any:
     raise ValueError(f"{kind} wanted, {str(value)[:40]!r} found")
 
 
+_HINTS_OF = lru_cache(get_type_hints)  # the same few kinds, very often
+
+
 def _made(kind: Any, value: Any) -> Any:
-    hints = _hints(kind)
+    hints = _HINTS_OF(kind)
     if isinstance(value, list):
         value = dict(zip(hints, value, strict=True))
     if value.keys() - hints.keys():
         raise ValueError(f"unknown {sorted(value.keys() - hints.keys())}")
     return kind(**{name: _typed(hints[name], each) for name, each in value.items()})
-
-
-@lru_cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)

@@ -122,7 +122,7 @@ class Sources:
                 ground.opened.snapshot.close()
 
 
-def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest: int) -> str:
+def missing(axis: Axis, sources: Sources, ground: Ground) -> str:
     """Return why an axis cannot be tried here; empty if it can."""
     spec = spec_of(sources.settings.embedding)
     has_vectors = spec is not None and ground.opened.has_vectors(spec.id)
@@ -134,8 +134,9 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
         spec is None or not spec.has_tokens or TokenIndex(ground.opened.snapshot, spec.id).is_empty
     ):
         return "the index has no codes of tokens (pincite ingest --set late.weight=0.3 adds them)"
-    if axis.needs == EXAMPLES and examples < fewest:
-        return f"{examples} questions are too few to learn from ({fewest} at least)"
+    examples = sum(gold.is_evaluable for gold in ground.golds)
+    if axis.needs == EXAMPLES and examples < MIN_EXAMPLES:
+        return f"{examples} questions are too few to learn from ({MIN_EXAMPLES} at least)"
     if axis.needs == EXAMPLES and sources.settings.learn.model:
         return "learn.model is set already"
     return ""
@@ -231,7 +232,6 @@ class Session:
     wish: Wish
     tuned: Tuned
     bench: TrialRunner
-    axes: tuple[Axis, ...]
     untried: Mapping[str, str]  # axes with the reason why they were not tried
     costs: Mapping[str, Cost]  # of the fixed pipelines and the choice, by name
     ablations: Sequence[Ablation]
@@ -278,8 +278,7 @@ def run(
     folds = folded(ground.golds, ground.corpus, wish.folds)
     asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
     bench = TrialRunner(asking, state, scorer, watcher)
-    examples = sum(gold.is_evaluable for gold in ground.golds)
-    axes, untried = _axes(sources, wish, ground, examples)
+    axes, untried = _axes(sources, wish, ground)
     fixed = _fixed(base, axes)
     costs = Costs(bench, [question.text for question in asked])
     # The search begins with the settings in the pipeline that has everything.
@@ -295,12 +294,10 @@ def run(
     named = {**fixed, "choice": tuned.choice}
     by_name = {name: spent[trial.key] for name, trial in named.items()}
     ablations = _ablations(bench, tuned, undone, spent)
-    return Session(questions, wish, tuned, bench, axes, untried, by_name, ablations, model)
+    return Session(questions, wish, tuned, bench, untried, by_name, ablations, model)
 
 
-def _axes(
-    sources: Sources, wish: Wish, ground: Any, examples: int
-) -> tuple[tuple[Axis, ...], dict[str, str]]:
+def _axes(sources: Sources, wish: Wish, ground: Ground) -> tuple[tuple[Axis, ...], dict[str, str]]:
     """Return the axes that can be tried, and why the others cannot."""
     untried: dict[str, str] = {}
     for axis in AXES:
@@ -308,7 +305,7 @@ def _axes(
             untried[axis.name] = "skipped"
         elif axis.name in SHAPING and not wish.with_chunking:
             untried[axis.name] = "not asked for (--chunking)"
-        elif why := missing(axis, sources, ground, examples, MIN_EXAMPLES):
+        elif why := missing(axis, sources, ground):
             untried[axis.name] = why
     axes = [each for each in AXES if each.name not in untried]
     try:
