@@ -281,9 +281,8 @@ def in_index(question: Question, corpus: Corpus) -> Iterator[Oddity]:
         elif place.kind == "span" and place.locator:
             named = corpus.spans(replace(place, start=None, end=None))
             if not any(one.overlap(other) for one in named for other in spans):
-                yield Oddity(
-                    question.id, "moved", f"{place.locator} does not stand at its characters now"
-                )
+                told = f"{place.locator} does not stand at its characters now"
+                yield Oddity(question.id, "moved", told)
 
 
 def qrels(questions: QuestionSet, corpus: Corpus) -> Qrels:

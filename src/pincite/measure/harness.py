@@ -37,8 +37,7 @@ def ranks(steps: Sequence[Step], answers: Mapping[str, object]) -> dict[str, int
 
 
 def _rank(ids: Sequence[str], answers: Mapping[str, object]) -> int | None:
-    found = (rank for rank, chunk_id in enumerate(ids, 1) if chunk_id in answers)
-    return next(found, None)
+    return next((rank for rank, chunk_id in enumerate(ids, 1) if chunk_id in answers), None)
 
 
 def lost_at(

@@ -207,10 +207,8 @@ _TABLE_ID = re.compile(r"^Table\s*(?=\S)", re.IGNORECASE)
 
 def read_beir(folder: Path, texts: Texts, *, qrels: str = "test") -> QuestionSet:
     """Return a BEIR folder: ``queries.jsonl`` and ``qrels/test.tsv``; a place is a document."""
-    words = texts or {
-        str(each["_id"]): str(each["text"])
-        for each in _json_lines(folder / "queries.jsonl", ("_id", "text"))
-    }
+    asked = folder / "queries.jsonl"
+    words = texts or {str(x["_id"]): str(x["text"]) for x in _json_lines(asked, ("_id", "text"))}
     return _of_qrels(folder.name, folder / "qrels" / f"{qrels}.tsv", words)
 
 
@@ -306,15 +304,11 @@ def read_qas(file: Path, texts: Texts) -> QuestionSet:
     for item in _list(file, "questions"):
         pages = item["evidence_page_no"]
         document = f"{item['doc_name']}.json"
-        needs = tuple(
-            (JudgedPlace(document, page=int(page)),)
-            for page in (pages if isinstance(pages, list) else [pages])
-        )
+        every = pages if isinstance(pages, list) else [pages]
+        needs = tuple((JudgedPlace(document, page=int(page)),) for page in every)
         context = item["evidence_context"]
-        labels = {
-            "kind": str(item["evidence_source"]),
-            "domain": str(item.get("doc_type", item["doc_name"].partition("/")[0])),
-        }
+        domain = str(item.get("doc_type", item["doc_name"].partition("/")[0]))
+        labels = {"kind": str(item["evidence_source"]), "domain": domain}
         more: dict[str, Any] = {
             "answer": str(item.get("answers", "")),
             "evidence": context if isinstance(context, str) else " ".join(map(str, context)),
@@ -343,9 +337,8 @@ def read_csv(file: Path, texts: Texts) -> QuestionSet:
     for number, row in enumerate(rows, 2):
         cells = {k: v.strip() for k, v in row.items() if k and isinstance(v, str) and v.strip()}
         if "id" not in cells:
-            raise _bad_import(
-                file, f"line {number}", "it has no id; the first line names the columns"
-            )
+            what = "it has no id; the first line names the columns"
+            raise _bad_import(file, f"line {number}", what)
         query_id = cells.pop("id")
         question = plain.setdefault(query_id, {"id": query_id, "question": texts.get(query_id, "")})
         question |= {k: cells.pop(k) for k in _OF_QUESTION if k in cells}
@@ -403,10 +396,8 @@ def read_texts(file: Path) -> dict[str, str]:
     if file.suffix == ".json":
         return {key: str(value) for key, value in _items(file).items()}
     if file.suffix == ".jsonl":
-        found = _json_lines(file, ())
-        return {
-            str(x.get("_id", x.get("id"))): str(x.get("text", x.get("question"))) for x in found
-        }
+        each = ((x.get("_id", x.get("id")), x) for x in _json_lines(file, ()))
+        return {str(name): str(x.get("text", x.get("question"))) for name, x in each}
     pairs = (
         line.partition("\t") for line in read_text(file, MAX_BYTES).splitlines() if line.strip()
     )
@@ -450,9 +441,8 @@ def _json_lines(file: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
             except MALFORMED as error:
                 raise _bad_import(file, f"line {number}", f"not JSON: {error}") from error
             if not isinstance(value, dict) or any(key not in value for key in keys):
-                raise _bad_import(
-                    file, f"line {number}", f"it needs {', '.join(keys) or 'an object'}"
-                )
+                needed = ", ".join(keys) or "an object"
+                raise _bad_import(file, f"line {number}", f"it needs {needed}")
             yield value
 
 

@@ -108,8 +108,7 @@ def _with(question: Question, place: JudgedPlace, need: int) -> Question:
         return replace(question, needs=((place,),), unanswerable="")
     if not 0 <= need < len(question.needs):
         raise ValueError(f"need {need} of {len(question.needs)}")
-    needs = list(question.needs)
-    needs[need] = (*needs[need], place)
+    needs = (each + (place,) * (at == need) for at, each in enumerate(question.needs))
     return replace(question, needs=tuple(needs))
 
 

@@ -377,11 +377,10 @@ def synthetic_set(records: Iterator[Any]) -> QuestionSet:
 def write_corpus(folder: Path, file: Path) -> dict[str, int]:
     """Write ``corpus.jsonl`` of BEIR as a document of pages; return the page of each text."""
     pages: dict[str, int] = {}
+    written = []
     try:
         with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
-            written = []
-            for number, line in enumerate(lines):
-                item = json.loads(line)
+            for number, item in enumerate(map(json.loads, lines)):
                 pages[str(item["_id"])] = number
                 text = "\n\n".join(filter(None, (str(item.get("title", "")), str(item["text"]))))
                 written.append({"text": text, "page_idx": number})

@@ -160,9 +160,7 @@ class MadeQuestion:
         return blake2b(words.encode(), digest_size=8).digest()
 
 
-def records(
-    snapshot: Snapshot, loaded: ParsedDocument, *, most: int = MAX_PER_KIND
-) -> Iterator[Any]:
+def records(snapshot: Snapshot, loaded: ParsedDocument, most: int = MAX_PER_KIND) -> Iterator[Any]:
     """Yield the questions of a document of an index as plain values.
 
     What another document of the index has too is asked with the document's title.
@@ -269,10 +267,8 @@ def _definitions(loaded: ParsedDocument) -> Iterator[MadeQuestion]:
         term = said if said.casefold() == link.target else link.target
         is_told = len(_body(loaded, chunk)) >= MIN_CHARS
         if len(homes[link.target]) == 1 and is_told and is_telling(term) and term in chunk.text:
-            text = _formed(_TERM_FORMS, term, chunk)
-            yield MadeQuestion(
-                "definition", text, chunk, term, locator_key(term), chunk.parent or ""
-            )
+            text, key = _formed(_TERM_FORMS, term, chunk), locator_key(term)
+            yield MadeQuestion("definition", text, chunk, term, key, chunk.parent or "")
 
 
 def _content_kind(loaded: ParsedDocument, chunk_id: str) -> str:
@@ -352,9 +348,8 @@ def _masked_names(loaded: ParsedDocument) -> Iterator[MadeQuestion]:
             continue
         chunk, facts = chunks[link.source], loaded.facts.get(link.source)
         name = loaded.document.text[link.span.start : link.span.end]
-        words = masked(
-            opening(_own_words(loaded, chunk)), (name, *(facts.aliases if facts else ()))
-        )
+        names = (name, *(facts.aliases if facts else ()))
+        words = masked(opening(_own_words(loaded, chunk)), names)
         kind = _content_kind(loaded, chunk.id) or "entry"
         if words and name in chunk.text:
             text = f"Which {kind} is this: {words}"

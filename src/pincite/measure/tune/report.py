@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,7 +32,8 @@ def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
     tuned, folds = session.tuned, session.tuned.folds
     asked, default = session.questions, tuned.default.settings
     costs = {name: asdict(cost) for name, cost in session.costs.items()}
-    sizes = {"groups": len(set(folds.groups)), "largest": folds.largest}
+    members = Counter(folds.groups)
+    sizes = {"groups": len(members), "largest": max(members.values())}
     choice = {"settings": said(tuned.choice, default), "parts": list(parts_of(tuned.choice))}
     return {
         "program": program,
@@ -110,15 +112,11 @@ def _tried(session: Session) -> list[dict[str, Any]]:
     trials = list(session.bench.tried.values())
     default = session.tuned.default
     values = session.bench.values([default, *trials])
-    rows: list[dict[str, Any]] = [
-        {
-            "settings": said(trial, default.settings),
-            "mean": float(own.mean()),
-            "change": float((own - values[0]).mean()),
-            "parts": len(parts_of(trial)),
-        }
-        for trial, own in zip(trials, values[1:], strict=True)
-    ]
+    rows: list[dict[str, Any]] = []
+    for trial, own in zip(trials, values[1:], strict=True):
+        row = {"settings": said(trial, default.settings), "mean": float(own.mean())}
+        change = float((own - values[0]).mean())
+        rows.append({**row, "change": change, "parts": len(parts_of(trial))})
     return sorted(rows, key=lambda row: -row["mean"])[:MAX_TRIALS]
 
 
@@ -152,14 +150,10 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
     model = session.model if tuned.kept.learned else None
     _, after = _values(session, asked, tuned.kept, model)
     groups = folded(ground.golds, ground.corpus, 2).groups
-    figures = {
-        "peeks": peeks,
-        "counter": str(counter_of(file)),
-        "warning": warning if peeks > 1 else "",  # what to think of the figure
-        "default": mean_with_interval(before, groups),
-        "kept": mean_with_interval(after, groups),
-        **compare(before, after, groups).plain(),
-    }
+    looks = {"peeks": peeks, "counter": str(counter_of(file))}
+    means = [mean_with_interval(each, groups) for each in (before, after)]
+    figures = {**looks, "warning": warning if peeks > 1 else "", "default": means[0]}
+    figures |= {"kept": means[1], **compare(before, after, groups).plain()}
     return replace(session, held_out=figures)
 
 

@@ -242,20 +242,17 @@ class Session:
 def check(questions: QuestionSet, wish: Wish) -> list[Question]:
     """Return the questions that count; an error with a remedy if the wish cannot be met."""
     if wish.measure.name not in MEASURES:
-        raise ConfigError(
-            f"{wish.measure} cannot be tuned for", hint=f"one of {', '.join(MEASURES)}"
-        )
-    unknown = [name for name in wish.skipped if name not in {axis.name for axis in AXES}]
-    if unknown:
-        raise ConfigError(
-            f"nothing called {unknown[0]!r} is tried",
-            hint=f"known: {', '.join(axis.name for axis in AXES)}",
-        )
+        known = f"one of {', '.join(MEASURES)}"
+        raise ConfigError(f"{wish.measure} cannot be tuned for", hint=known)
+    names = [axis.name for axis in AXES]
+    for name in wish.skipped:
+        if name not in names:
+            known = f"known: {', '.join(names)}"
+            raise ConfigError(f"nothing called {name!r} is tried", hint=known)
     asked = [question for question in questions.questions if question.needs]
     if not asked:
-        raise SourceError(
-            f"{questions.name} has no question with an answer", hint="see docs/evaluate.md"
-        )
+        what = f"{questions.name} has no question with an answer"
+        raise SourceError(what, hint="see docs/evaluate.md")
     return asked
 
 

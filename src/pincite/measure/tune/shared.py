@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -173,11 +172,6 @@ class Folds:
     @property
     def count(self) -> int:
         return int(self.fold.max()) + 1
-
-    @property
-    def largest(self) -> int:
-        """How many questions the largest group has."""
-        return max(Counter(self.groups).values())
 
     def left_out(self, number: int) -> Array:
         """Return which questions are not in a fold: those that may be learned from."""

@@ -6,11 +6,12 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -170,12 +171,8 @@ def parts_of(trial: Trial) -> tuple[str, ...]:
 def cost_class(trial: Trial) -> str:
     """Return a name for all trials that take the same time: weights cost nothing, stages do."""
     settings, parts = trial.settings, parts_of(trial)
-    facts: dict[str, Any] = {
-        "parts": parts,
-        "depth": settings.search.depth,
-        "shape": settings.shape(),
-        "learned": trial.learned,
-    }
+    facts: dict[str, Any] = {"parts": parts, "depth": settings.search.depth}
+    facts |= {"shape": settings.shape(), "learned": trial.learned}
     if "graph" in parts:
         facts["graph"] = [settings.graph.mode, settings.graph.depth]
     if "cross-encoder" in parts:
@@ -258,7 +255,7 @@ CREATE TABLE IF NOT EXISTS costs (class TEXT PRIMARY KEY, cost TEXT NOT NULL) WI
 """
 
 
-class State:
+class State(AbstractContextManager["State"]):
     """Values of trials, scores of pairs and times of pipelines, kept between runs."""
 
     def __init__(self, file: Path | None, about: Mapping[str, Any]) -> None:
@@ -336,9 +333,6 @@ class State:
         """Write what is left."""
         self._database.commit()
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -81,12 +81,11 @@ class TrialRunner:
             plans = {each.key: ground.plan(each.settings, self.asking.depth) for each in some}
             for at in range(self.questions):
                 keys = [key for key in plans if missing[key][at]]
-                values = self._values(
-                    ground, at, [ground.table(at, plans[k]).names() for k in keys]
-                )
+                found = [ground.table(at, plans[key]).names() for key in keys]
+                values = self._values(ground, at, found).tolist()
                 for key, value in zip(keys, values, strict=True):
                     self._gains[key][at] = value
-                self._keep([(key, at, float(self._gains[key][at])) for key in keys])
+                self._keep([(key, at, value) for key, value in zip(keys, values, strict=True)])
                 if self.watcher:
                     self.watcher.asked(len(some))
             ground.forget()
