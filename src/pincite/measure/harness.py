@@ -49,12 +49,9 @@ def lost_at(
     """
     seen = ranks(steps, answers)
     stages = list(seen)
-    kept = [rank is not None and rank <= k for rank in seen.values()]
-    if kept[-1]:
-        return ""
-    if any(kept):
-        last = max(at for at, is_kept in enumerate(kept) if is_kept)
-        return stages[last + 1]
+    kept = [at for at, rank in enumerate(seen.values()) if rank is not None and rank <= k]
+    if kept:
+        return "" if kept[-1] == len(stages) - 1 else stages[kept[-1] + 1]
     query = searcher.reader.read(steps[0].query)
     if any(_rank(ids[:k], answers) for ids in proposals(searcher, query).values()):
         return FUSION

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,21 +48,13 @@ class Cleaning:
     keep_scripts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What is left, and how many each rule took."""
-
-    kept: Sequence[Mapping[str, Any]]
-    removed: Mapping[str, int] = field(default_factory=dict)
-
-
 def clean(
     questions: Iterable[Mapping[str, Any]],
     rules: Cleaning | None = None,
     *,
     has_document: Callable[[str], bool] | None = None,
-) -> Cleaned:
-    """Return the questions that can be used, and what each rule removed.
+) -> tuple[list[Mapping[str, Any]], dict[str, int]]:
+    """Return the questions that can be used, and how many each rule took.
 
     Args:
         has_document: says whether the document of a name is there; not asked if None.
@@ -71,7 +63,7 @@ def clean(
     found = [(item, _broken(item, rules, has_document)) for item in questions]
     counts = Counter(broken for _, broken in found)
     kept = [item for item, broken in found if broken is None]
-    return Cleaned(kept, {rule: counts[rule] for rule in RULES})
+    return kept, {rule: counts[rule] for rule in RULES}
 
 
 def _broken(

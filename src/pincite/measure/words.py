@@ -81,8 +81,7 @@ class WordMeasures:
             if measure.variant == "floor":
                 first = self._drawn(gold, measure.depth or 1)
             elif measure.variant != "loose":
-                pairs = zip(first, hits, strict=False)
-                first = [chunk for chunk, hit in pairs if hit.meets]
+                first = [chunk for chunk, hit in zip(first, hits, strict=False) if hit.meets]
             found = self.words.of("\n".join(chunk.text for chunk in first))
             taken[str(measure)] = lcs_score(sought, found)
         return taken
