@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pincite.measure.grades import parse
-from pincite.measure.imports import graded
+from trec_tables import graded
 
 OURS = ("nDCG@10", "Recall@10", "RR", "AP", "P@10")
 THEIRS = ("ndcg@10", "recall@10", "mrr", "map", "precision@10")

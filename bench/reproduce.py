@@ -27,7 +27,7 @@ from pincite.model.errors import ConfigError, SourceError, redact_url
 from pincite.model.settings import Settings
 
 if TYPE_CHECKING:
-    from pincite.measure.statistics import Figures
+    from figures import Figures
 
 OHR_BENCH, PART97 = "ohr-bench", "part97"
 NAMES = (OHR_BENCH, PART97, "rerank", "rulebook", "scifact", "squad-it", "srd-5.1", "xquad")

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from pincite.measure.charts import Point, nice, plot
-from pincite.measure.report import whole_page
+from pincite.measure.report import render
 
 KINDS = ("search", "ask", "show", "cell", "rerank", "agent", "upload")
 # What may not grow, and by how much it may.
@@ -100,4 +102,4 @@ def page(samples: Lines, minutes: Lines, told: dict[str, Any]) -> str:
     )
     body = f"<h1>Soak of {told['minutes']:g} minutes</h1>{drawn}"
     body += f"<pre>{escape(json.dumps(told, indent=1))}</pre>"
-    return whole_page("Soak", body, "Made by bench/soak.py.")
+    return render("page.html.j2", title="Soak", body=Markup(body), footer="Made by bench/soak.py.")

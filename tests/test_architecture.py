@@ -19,7 +19,7 @@ LAYERS = [
     {"adapters", "client", "serve"},
     {"mcp"},
     {"api"},
-    {"measure", "testing"},
+    {"measure"},
     {"answer", "maintain"},
     {"search"},
     {"update"},

@@ -20,8 +20,8 @@ import numpy as np
 
 from comparison.environments import PEERS, SCRIPTS, Say
 from comparison.task import Task
+from figures import Figures
 from pincite.encode.encoders import open_encoder
-from pincite.measure.statistics import Figures
 from pincite.model.settings import load_settings
 
 Line = dict[str, Any]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from figures import Figures
 from pincite.measure.coverage import Corpus, CoveredGold
 from pincite.measure.grades import GradedQuestion, parse, tabulated
 from pincite.measure.harness import grouping
 from pincite.measure.questions import Question
-from pincite.measure.statistics import Figures
 from pincite.measure.words import WordNumbers, lcs_score
 from pincite.model.errors import SourceError
 from pincite.store.snapshot import Snapshot

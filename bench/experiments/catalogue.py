@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import collection, ohr_bench, ohr_learned, part97, scifact, squad, srd
-from pincite.measure.statistics import Figures
+from figures import Figures
 from pincite.model.settings import Settings
 
 # What each pipeline got for one question; empty if the question cannot be judged.

@@ -14,8 +14,9 @@ import numpy as np
 
 from experiments.collection import Collection, places_of, scored
 from experiments.indexes import opened
+from figures import Figures
 from pincite.api import Index
-from pincite.measure.statistics import Array, Figures, standard_error
+from pincite.measure.statistics import Array, standard_error
 from pincite.model.errors import SourceError
 from pincite.model.settings import HybridSettings, Settings
 

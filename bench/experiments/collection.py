@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.indexes import Files, opened
+from figures import Figures
 from pincite.api import Index
-from pincite.measure.grades import value
-from pincite.measure.statistics import Figures
 from pincite.model.errors import SourceError
 from pincite.model.settings import IngestSettings, Settings, TokenSettings
 from pincite.model.types import Chunk
+from trec_tables import value
 
 DEPTH = 100  # hits that are asked for; measures look at these
 

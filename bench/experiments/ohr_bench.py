@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.indexes import opened
+from figures import Figures
 from pincite.api import Index
-from pincite.measure.statistics import Figures
 from pincite.measure.words import WordNumbers, lcs_score
 from pincite.model.errors import MALFORMED, SourceError
 from pincite.model.settings import Settings

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.indexes import opened
+from figures import Figures
 from pincite.api import Index
 from pincite.measure.imports import PART97, CitingQuestion, read_citing_questions
-from pincite.measure.statistics import Figures
 from pincite.model.settings import Settings
 from pincite.model.types import Chunk, Span
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from figures import Figures
 from multiple_choice.fitting import groups
 from multiple_choice.questions import LETTERS
 from multiple_choice.sitting import DEPTHS, GUESS, READ, Sat
-from pincite.measure.statistics import Comparison, Figures, compare
+from pincite.measure.statistics import Comparison, compare
 
 OUTCOMES = (
     "right",

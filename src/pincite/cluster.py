@@ -117,13 +117,6 @@ class Cluster:
         self._task = ray.remote(_task()).options(max_retries=settings.retries)
         self._counted = (-COUNT_SECONDS, 0)
 
-    def put(self, value: Any) -> Any:
-        """Return what stands for a value in the arguments of many pieces: it is sent but once.
-
-        As an argument of its own it comes out as the value, inside of another it is ``fetched``.
-        """
-        return self._ray.put(value)
-
     def distribute(
         self, function: Callable[..., Any], pieces: Iterable[WorkPiece[Kept]]
     ) -> Iterator[tuple[Kept, Any]]:
@@ -230,11 +223,6 @@ def node_name() -> str:
     """On a node: return its name, with what tells it from others of this machine."""
     ray = require("ray", extra="ray")
     return f"{platform.node()}/{ray.get_runtime_context().get_node_id()[:6]}"
-
-
-def fetched(reference: Any) -> Any:
-    """On a node: return the value that ``Cluster.put`` gave this for."""
-    return require("ray", extra="ray").get(reference)
 
 
 def named(name: str) -> Callable[..., Any]:

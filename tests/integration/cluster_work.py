@@ -7,8 +7,6 @@ import signal
 import time
 from pathlib import Path
 
-from pincite.api import Index
-from pincite.measure.spreading import SentIndex, received
 from pincite.model.errors import SourceError
 from pincite.model.settings import ClusterSettings
 from pincite.read.workers import read_file
@@ -66,10 +64,3 @@ def dies_of_bad_files(
     if doc_id.startswith("bad"):
         os.kill(os.getpid(), signal.SIGKILL)
     return read_file(settings_text, own_profile, doc_id, source, data)
-
-
-def received_and_read(index: SentIndex, query: str) -> tuple[str, list[str]]:
-    """Search an index that was sent; the second time it is there."""
-    found = received(index)
-    assert received(index) == found
-    return str(found), Index.open(found).search_ranking(query, 5).ids

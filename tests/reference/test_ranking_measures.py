@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.measure.grades import MEASURES, GradedQuestion, ideal_gains, parse, tabulated, value
-from pincite.measure.imports import graded, ranked
+from pincite.measure.grades import MEASURES, GradedQuestion, ideal_gains, parse, tabulated
 from pincite.model.errors import ConfigError
+from trec_tables import graded, ranked, value
 
 HERE = Path(__file__).parent
 REFERENCE = json.loads((HERE / "measures.json").read_text())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.stores.documents import build, exported, library, rules
+
 from pincite.api import Index
 from pincite.maintain.copy import copy_index
-from pincite.testing.documents import build, exported, library, rules
 from pincite.update import embed_index, remove
 
 

@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.stores.documents import build, loaded, rules
+from tests.stores.fault_contract import FaultContract
 
 from pincite.index.builder import IndexBuilder
 from pincite.model.errors import IndexBusy, StaleIndex, StoreError
 from pincite.store.chroma import engine as chroma
 from pincite.store.chroma.engine import ChromaLease
 from pincite.store.location import open_engine, open_snapshot
-from pincite.testing.documents import build, loaded, rules
-from pincite.testing.faults import FaultContract
 
 
 class VectorFaults(FaultContract):

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stores.contract import StoreContract
+from tests.stores.documents import build, rules
 from tests.stores.moves import assert_there_and_back
 from tests.stores.vector_search import assert_nearly_all_are_found
 
 from pincite.model.errors import ConfigError, StoreError, StoreFull, StoreUnavailable
 from pincite.model.settings import StoreSettings
 from pincite.store.location import GenerationPoller, open_engine, open_snapshot, server_of
-from pincite.testing.documents import build, rules
-from pincite.testing.stores import StoreContract
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "rulebook.md"
 pytestmark = pytest.mark.slow

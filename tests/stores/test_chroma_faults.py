@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 from tests.servers.chroma import Chroma
 from tests.servers.small_disk import means
+from tests.stores.documents import build, library, rules
 from tests.stores.silent import VectorFaults
 
 from pincite.api import Index
 from pincite.model.errors import StoreUnavailable
-from pincite.testing.documents import build, library, rules
 
 pytestmark = pytest.mark.slow
 

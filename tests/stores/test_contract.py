@@ -1,4 +1,4 @@
-"""Every store keeps the contract that comes with Pincite."""
+"""Every store keeps the contract."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.servers.postgres import Postgres
-
-from pincite.testing.stores import StoreContract
+from tests.stores.contract import StoreContract
 
 
 class TestFolder(StoreContract):

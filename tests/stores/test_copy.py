@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from tests.servers.postgres import Postgres
+from tests.stores.documents import build, exported, library, rules
 from tests.stores.moves import assert_there_and_back, made
 
 from pincite.api import Index
 from pincite.maintain import copy
 from pincite.maintain.copy import copy_index
 from pincite.model.errors import ConfigError
-from pincite.testing.documents import build, exported, library, rules
 
 
 def test_there_and_back_is_byte_for_byte_the_same(postgres: Postgres, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from tests.servers.mongodb import MongoDB
+from tests.stores.documents import build, exported, library, loaded, rules
+from tests.stores.fault_contract import FaultContract
 
 from pincite.index.builder import IndexBuilder
 from pincite.model.errors import ConfigError, IndexBusy, StaleIndex, StoreError
@@ -20,8 +22,6 @@ from pincite.store.mongodb import engine as mongodb
 from pincite.store.mongodb.engine import MongoEngine, MongoLease
 from pincite.store.server import engine_parts
 from pincite.store.server.contract import TABLES
-from pincite.testing.documents import build, exported, library, loaded, rules
-from pincite.testing.faults import FaultContract
 
 SETTINGS = Settings(store=StoreSettings(timeout_seconds=2.0))
 # Beyond the time-out: choosing a server, one more try, and a busy machine.

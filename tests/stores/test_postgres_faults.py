@@ -7,6 +7,8 @@ from uuid import uuid4
 
 import pytest
 from tests.servers.postgres import Postgres
+from tests.stores.documents import build, library, loaded, rules
+from tests.stores.fault_contract import FaultContract
 
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
@@ -16,8 +18,6 @@ from pincite.store.location import open_snapshot
 from pincite.store.postgres.connections import to_name
 from pincite.store.postgres.engine import PostgresEngine
 from pincite.store.server.contract import TABLES
-from pincite.testing.documents import build, library, loaded, rules
-from pincite.testing.faults import FaultContract
 
 SETTINGS = Settings(store=StoreSettings(timeout_seconds=1.0))
 ASKED = "how many days to inspect a boiler"

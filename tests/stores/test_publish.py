@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.stores.documents import build, rules
 
 from pincite.maintain import publish as publishing
 from pincite.maintain.publish import SegmentVectors, publish, published
@@ -26,7 +27,6 @@ from pincite.store.mongodb.runs import (
     text_hash,
     validator_of,
 )
-from pincite.testing.documents import build, rules
 from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]

@@ -18,10 +18,10 @@ for needed in ("fastapi", "uvicorn", "python_multipart", "psycopg", "pixeltable_
 
 from tests.servers.postgres import Postgres
 from tests.servers.replicas import Replica
+from tests.stores.documents import build, library
 
 from pincite.model.settings import Settings
 from pincite.store.location import open_snapshot
-from pincite.testing.documents import build, library
 
 # As many as one likes by PINCITE_TEST_GENERATIONS.
 GENERATIONS = int(os.environ.get("PINCITE_TEST_GENERATIONS", "12"))

@@ -19,6 +19,7 @@ for needed in ("fastapi", "uvicorn", "python_multipart", "prometheus_client"):
 
 import httpx
 from tests.servers.postgres import Postgres
+from tests.stores.documents import build, library
 
 from pincite.maintain.copy import copy_index
 from pincite.model.settings import Settings, merged
@@ -26,7 +27,6 @@ from pincite.read.load import find_files
 from pincite.serve.access import add_key, new_key
 from pincite.serve.app import create_app
 from pincite.serve.service import Options
-from pincite.testing.documents import build, library
 from pincite.update import embed_index, ingest_files
 
 ROOT = Path(__file__).parents[2]

@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 from click.testing import CliRunner
 from tests.servers.postgres import Postgres
+from tests.stores.documents import build, library, rules
 
 from pincite.cli.main import app
 from pincite.model.errors import ConfigError, PinciteError, StoreUnavailable, beside, redact_url
 from pincite.model.settings import Settings, load_settings
 from pincite.store.location import open_engine, open_snapshot
 from pincite.store.server import snapshot as retention
-from pincite.testing.documents import build, library, rules
 
 SECRET = "pa55-w0rd"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from pincite.measure.questions import QuestionSet
     from pincite.measure.runs import Run
     from pincite.search.reader import IndexReader
-
-    Asker = Callable[..., Iterable[tuple[Any, Any]]]
 
 _VERDICTS = {
     "better": "better ▲",
@@ -109,14 +105,12 @@ def _ask(
 
     pipelines = pipelines_from(pipeline, call)
     store = call.settings.store
-    with ExitStack() as stack:
-        opened = OpenIndex.open(call.index, store)
-        stack.callback(opened.snapshot.close)
+    opened = OpenIndex.open(call.index, store)
+    with opened.snapshot:
         indexes = _indexes(opened, pipelines, without)
         asked = _question_sets(questions, synthetic, next(iter(indexes.values())))
         deep = max(depth, k, *(each.depth or 1 for each in measures))
-        asker = _asker(pipelines, without, indexes, stack)
-        made = [_run(each, indexes, asker, measures, k, deep) for each in asked]
+        made = [_run(each, indexes, measures, k, deep) for each in asked]
     _save(made, runs or beside(call.index, store.folder) / "runs")
     return made
 
@@ -166,41 +160,18 @@ def _question_sets(
     return [each for each in sets if each.questions]
 
 
-def _asker(
-    pipelines: dict[str, Any],
-    without: tuple[str, ...],
-    indexes: dict[str, IndexReader],
-    stack: ExitStack,
-) -> Asker:
-    """Return what asks questions: here, or on the nodes of the cluster that the settings name."""
-    from functools import partial
-
-    from pincite.cluster import connected
-    from pincite.measure.harness import ask
-
-    first = next(iter(pipelines.values()))
-    cluster = stack.enter_context(connected(first.cluster))
-    if cluster is None:
-        return partial(ask, list(indexes.values()))
-    from pincite.measure.spreading import Recipe, ask_on
-
-    recipes = [Recipe(settings.portable()) for settings in pipelines.values()]
-    recipes += [Recipe(first.portable(), stage) for stage in dict.fromkeys(without)]
-    return partial(ask_on, cluster, next(iter(indexes.values())).snapshot, recipes)
-
-
 def _run(
     questions: QuestionSet,
     indexes: dict[str, IndexReader],
-    asker: Asker,
     measures: list[Measure],
     k: int,
     depth: int,
 ) -> Run:
-    from pincite.measure.harness import EvalOptions
+    from pincite.measure.harness import EvalOptions, ask
     from pincite.measure.summary import run_of
 
-    stream = asker(questions.questions, EvalOptions(depth, k, measures))
+    how = EvalOptions(depth, k, measures)
+    stream = ask(list(indexes.values()), questions.questions, how)
     rows = list(follow(stream, f"asking {questions.name}", len(questions.questions)))
     return run_of(questions, indexes, rows, k, __version__)
 

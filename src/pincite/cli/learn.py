@@ -88,11 +88,11 @@ def clean(
     if documents is not None:
         names = {p.relative_to(documents).as_posix() for p in documents.glob("*/*.json")}
         there = lambda name: f"{name}.json" in names  # noqa: E731
-    cleaned = cleaned_of(items, rules, has_document=there)
+    good, removed = cleaned_of(items, rules, has_document=there)
     if kept is not None:
-        text = json.dumps(list(cleaned.kept), ensure_ascii=False, indent=1)
+        text = json.dumps(good, ensure_ascii=False, indent=1)
         kept.write_text(text, encoding="utf-8")
-    counts = {"read": len(items), **cleaned.removed, "kept": len(cleaned.kept)}
+    counts = {"read": len(items), **removed, "kept": len(good)}
     if call.as_json:
         print_json(counts)
         return

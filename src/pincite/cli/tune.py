@@ -56,7 +56,6 @@ def tune(
     **wishes: Any,
 ) -> None:
     """Choose settings by nested cross-validation; Ctrl-C is safe, the same command goes on."""
-    from pincite.cluster import connected
     from pincite.measure.harness import clock
     from pincite.measure.questions import load
     from pincite.measure.tune.report import looked_at, write
@@ -70,7 +69,6 @@ def tune(
         apart(asked.questions, kept_apart.questions)
     _make(folder, restart=restart)
     with ExitStack() as stack:
-        stack.enter_context(connected(call.settings.cluster))  # once, for all that follows
         opened = Sources(list(sources), folder, call.settings, _silent if call.as_json else _tell)
         stack.callback(opened.close)
         state = stack.enter_context(State(state_file(folder), about(asked, opened, wish)))

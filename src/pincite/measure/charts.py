@@ -23,10 +23,7 @@ def interval(low: float, value: float, high: float, series: int) -> Markup:
     def x(share: float) -> float:
         return round(6 + (width - 12) * min(1.0, max(0.0, share)), 1)
 
-    ticks = "".join(
-        f'<line class="grid" x1="{x(t)}" x2="{x(t)}" y1="1" y2="17"/>'
-        for t in (0, 0.25, 0.5, 0.75, 1)
-    )
+    ticks = "".join(_line("grid", x(at), x(at), 1, 17) for at in (0, 0.25, 0.5, 0.75, 1))
     return Markup(
         f'<svg class="interval s{series}" viewBox="0 0 {width} 18" width="{width}" height="18" '
         f'role="img" aria-label="{value:.3f}, from {low:.3f} to {high:.3f}">{ticks}'
@@ -88,8 +85,7 @@ def cost(spots: Sequence[Spot], *, y_title: str) -> Markup:
 
 def waterfall(losses: Mapping[str, int], total: int, series: int) -> Markup:
     """Return how many answers are left after each cause of loss, down to those that are found."""
-    rows = [("all questions", total, 0, "whole")]
-    left = total
+    rows, left = [("all questions", total, 0, "whole")], total
     for cause, count in losses.items():
         rows.append((cause, left, count, "lost"))
         left -= count
@@ -233,10 +229,5 @@ def nice(value: float) -> float:
     (40.0, 1.0)
     """
     size = 10 ** math.floor(math.log10(value)) if value > 0 else 1.0
-    return float(
-        next(
-            size * step
-            for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10)
-            if size * step >= value
-        )
-    )
+    steps = (size * step for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10))
+    return float(next(step for step in steps if step >= value))

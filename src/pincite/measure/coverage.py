@@ -53,11 +53,6 @@ class CoveredGold:
     documents: frozenset[str]
 
     @property
-    def is_in_corpus(self) -> bool:
-        """Whether every need has a place in the documents."""
-        return bool(self.spans) and all(self.spans)
-
-    @property
     def is_evaluable(self) -> bool:
         """Whether some need can be met by a chunk that is searched."""
         return bool(self.chunks)
@@ -105,9 +100,9 @@ class Corpus:
     def covered(self, spans: Iterable[Span]) -> set[str]:
         """Return the ids of the searched chunks that cover a place."""
         found: set[str] = set()
-        by_document: dict[str, list[Span]] = {}
+        by_document: defaultdict[str, list[Span]] = defaultdict(list)
         for span in spans:
-            by_document.setdefault(span.doc_id, []).append(span)
+            by_document[span.doc_id].append(span)
         for doc_id, spots in by_document.items():
             searched = [chunk for chunk in self.chunks(doc_id) if chunk.searched]
             at = covering(spots, [chunk.span for chunk in searched])
@@ -143,14 +138,10 @@ class Corpus:
     def _named(self, locator: str, place: JudgedPlace) -> list[Chunk]:
         """Return the chunks with a locator; a heading of the same words only if there is none."""
         allowed = set(self._documents(place))
-        found = [
-            chunk
-            for chunk in self.snapshot.found_by([locator_key(locator)])
-            if chunk.span.doc_id in allowed
-        ]
+        key = locator_key(locator)
+        found = [c for c in self.snapshot.found_by([key]) if c.span.doc_id in allowed]
         # A piece stands for a part of a place of the same name, which is here as well.
         wholes = [chunk for chunk in found if chunk.kind not in ("text", "piece")] or found
-        key = locator_key(locator)
         return [chunk for chunk in wholes if locator_key(chunk.locator) == key] or wholes
 
     def _documents(self, place: JudgedPlace) -> list[str]:
@@ -198,11 +189,8 @@ def _rows(corpus: Corpus, tables: Sequence[Chunk], place: JudgedPlace) -> list[C
     for chunk in tables:
         table = parse_table(chunk.text)
         cells = find_cells(table, place.row, place.column) if table else []
-        rows = [
-            each
-            for each in corpus.chunks(chunk.span.doc_id)
-            if each.kind == "row" and each.parent == chunk.id
-        ]
+        inside = [each for each in corpus.chunks(chunk.span.doc_id) if each.parent == chunk.id]
+        rows = [each for each in inside if each.kind == "row"]
         whole = table is not None and len(rows) == len(table.rows)
         found += [rows[cell.row] if whole else chunk for cell in cells]
     return found
@@ -223,9 +211,7 @@ def krippendorff_alpha(ratings: Ratings, level: Level = "nominal") -> float:
     >>> krippendorff_alpha([[1, 1, 0, 0], [1, 1, 0, None]])
     1.0
     """
-    items = [
-        [value for value in column if value is not None] for column in zip(*ratings, strict=True)
-    ]
+    items = ([v for v in column if v is not None] for column in zip(*ratings, strict=True))
     paired = [values for values in items if len(values) > 1]
     if not paired:
         return float("nan")
@@ -295,9 +281,8 @@ def in_index(question: Question, corpus: Corpus) -> Iterator[Oddity]:
         elif place.kind == "span" and place.locator:
             named = corpus.spans(replace(place, start=None, end=None))
             if not any(one.overlap(other) for one in named for other in spans):
-                yield Oddity(
-                    question.id, "moved", f"{place.locator} does not stand at its characters now"
-                )
+                told = f"{place.locator} does not stand at its characters now"
+                yield Oddity(question.id, "moved", told)
 
 
 def qrels(questions: QuestionSet, corpus: Corpus) -> Qrels:
@@ -343,14 +328,14 @@ def agreement(sets: Sequence[QuestionSet]) -> Agreement:
 
 def by_person(questions: QuestionSet) -> dict[str, QuestionSet]:
     """Return what each person judged, as sets of their own; what nobody signed is in none."""
+
+    def said_by(who: str, question: Question) -> Question:
+        needs = tuple(tuple(place for place in need if place.by == who) for need in question.needs)
+        rejected = tuple(place for place in question.rejected if place.by == who)
+        return replace(question, needs=needs, rejected=rejected)
+
     people = sorted({p.by for q in questions.questions for p in (*q.places, *q.rejected)} - {""})
     return {
-        who: replace(questions, questions=[_said_by(who, each) for each in questions.questions])
+        who: replace(questions, questions=[said_by(who, each) for each in questions.questions])
         for who in people
     }
-
-
-def _said_by(who: str, question: Question) -> Question:
-    needs = tuple(tuple(place for place in need if place.by == who) for need in question.needs)
-    rejected = tuple(place for place in question.rejected if place.by == who)
-    return replace(question, needs=needs, rejected=rejected)

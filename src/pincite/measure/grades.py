@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -99,6 +99,11 @@ def tabulated(lines: Sequence[GradedQuestion]) -> Grades:
             gains[row, rank] = sum(needs[need] for need in new)
             met[row, rank] = len(new)
             credited.update(new)
+    flags: dict[str, Flags] = {}
+    for row, line in enumerate(lines):
+        for name, values in line.flags.items():
+            flags.setdefault(name, np.zeros(shape, dtype=bool))[row, : len(values)] = values
+    names = dict.fromkeys(name for line in lines for name in line.taken)
     return Grades(
         gains,
         met,
@@ -107,8 +112,8 @@ def tabulated(lines: Sequence[GradedQuestion]) -> Grades:
         padded([line.ideal for line in lines]),
         np.array([line.needs for line in lines], dtype=np.int64),
         np.array([len(line.meets) for line in lines], dtype=np.int64),
-        _flags(lines, shape),
-        _taken(lines),
+        flags,
+        {name: np.array([line.taken.get(name, 0.0) for line in lines]) for name in names},
     )
 
 
@@ -118,20 +123,6 @@ def padded(rows: Sequence[Sequence[float]]) -> Array:
     for at, row in enumerate(rows):
         table[at, : len(row)] = row
     return table
-
-
-def _flags(lines: Sequence[GradedQuestion], shape: tuple[int, int]) -> dict[str, Flags]:
-    flags: dict[str, Flags] = {}
-    for row, line in enumerate(lines):
-        for name, values in line.flags.items():
-            table = flags.setdefault(name, np.zeros(shape, dtype=bool))
-            table[row, : len(values)] = values
-    return flags
-
-
-def _taken(lines: Sequence[GradedQuestion]) -> dict[str, Array]:
-    names = dict.fromkeys(name for line in lines for name in line.taken)
-    return {name: np.array([line.taken.get(name, 0.0) for line in lines]) for name in names}
 
 
 _WRITTEN = re.compile(r"\s*(?P<name>[A-Za-z]+)(?:\((?P<variant>\w+)\))?(?:@(?P<depth>\d{1,6}))?\s*")
@@ -189,18 +180,6 @@ def parse(written: str) -> Measure:
     if measure.depth == 0 or (needs_depth and measure.depth is None):
         raise ConfigError(f"{written!r} needs a depth above 0", hint=f"write {name}@10")
     return measure
-
-
-def value(measure: str, found: Sequence[str], gold: Set[str]) -> float:
-    """Return a measure of one ranking of places, where each place in ``gold`` answers.
-
-    >>> value("recall@2", ["b", "a", "c"], {"a", "c"})
-    0.5
-    """
-    numbers = {place: number for number, place in enumerate(sorted(gold))}
-    meets = [{numbers[place]: 1.0} if place in numbers else {} for place in found]
-    ideal = ideal_gains([{number: 1.0} for number in numbers.values()])
-    return float(parse(measure).of(tabulated([GradedQuestion(meets, ideal, len(gold))]))[0])
 
 
 def _cut(table: Array | Counts | Flags, depth: int | None) -> Array:
@@ -270,27 +249,26 @@ def _average_precision(grades: Grades, measure: Measure) -> Array:
 
 def _judged(grades: Grades, measure: Measure) -> Array:
     """Share of the first hits that somebody judged."""
-    depth = measure.depth or 1
-    return _share(
-        _cut(grades.judged, depth).sum(axis=1), np.minimum(grades.lengths, depth).astype(float)
-    )
+    return _share_of_hits(grades.judged, grades, measure)
 
 
 def _contamination(grades: Grades, measure: Measure) -> Array:
     """Share of the first hits that come from documents which none of the gold is in."""
-    depth = measure.depth or 1
-    astray = grades.flags.get("astray")
-    if astray is None:
-        return np.zeros(len(grades))
-    return _share(_cut(astray, depth).sum(axis=1), np.minimum(grades.lengths, depth).astype(float))
+    return _share_of_hits(_flagged(grades, "astray"), grades, measure)
 
 
 def _cell(grades: Grades, measure: Measure) -> Array:
     """1 if a passage among the first shows the very row that is asked for, not just its table."""
-    exact = grades.flags.get("cell")
-    if exact is None:
-        return np.zeros(len(grades))
-    return np.asarray(_cut(exact, measure.depth).any(axis=1), dtype=float)
+    return np.asarray(_cut(_flagged(grades, "cell"), measure.depth).any(axis=1), dtype=float)
+
+
+def _share_of_hits(marked: Flags, grades: Grades, measure: Measure) -> Array:
+    depth = measure.depth or 1
+    return _share(_cut(marked, depth).sum(axis=1), np.minimum(grades.lengths, depth).astype(float))
+
+
+def _flagged(grades: Grades, name: str) -> Flags:
+    return grades.flags.get(name, np.zeros((len(grades), 0), dtype=bool))
 
 
 # Name → whether it needs a depth, and its variants.

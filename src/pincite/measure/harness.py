@@ -14,7 +14,7 @@ from pincite.measure.runs import QuestionRecord, RunAnswer, RunHit, State
 from pincite.measure.words import WordMeasures
 from pincite.model.errors import ConfigError
 from pincite.model.settings import Settings, merged
-from pincite.model.types import Chunk, Hit
+from pincite.model.types import Chunk, Hit, Span
 from pincite.search.candidates import Step
 from pincite.search.explain import proposals
 from pincite.search.neighbours import Neighbours
@@ -37,8 +37,7 @@ def ranks(steps: Sequence[Step], answers: Mapping[str, object]) -> dict[str, int
 
 
 def _rank(ids: Sequence[str], answers: Mapping[str, object]) -> int | None:
-    found = (rank for rank, chunk_id in enumerate(ids, 1) if chunk_id in answers)
-    return next(found, None)
+    return next((rank for rank, chunk_id in enumerate(ids, 1) if chunk_id in answers), None)
 
 
 def lost_at(
@@ -50,12 +49,9 @@ def lost_at(
     """
     seen = ranks(steps, answers)
     stages = list(seen)
-    kept = [rank is not None and rank <= k for rank in seen.values()]
-    if kept[-1]:
-        return ""
-    if any(kept):
-        last = max(at for at, is_kept in enumerate(kept) if is_kept)
-        return stages[last + 1]
+    kept = [at for at, rank in enumerate(seen.values()) if rank is not None and rank <= k]
+    if kept:
+        return "" if kept[-1] == len(stages) - 1 else stages[kept[-1] + 1]
     query = searcher.reader.read(steps[0].query)
     if any(_rank(ids[:k], answers) for ids in proposals(searcher, query).values()):
         return FUSION
@@ -110,37 +106,21 @@ def ask(
     indexes: Sequence[IndexReader], questions: Sequence[Question], how: EvalOptions
 ) -> Iterator[tuple[QuestionRecord, list[RunAnswer]]]:
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
-    harness = Harness(indexes, questions, how)
-    for at in range(len(questions)):
-        yield harness.row(at)
-
-
-class Harness:
-    """Pipelines and questions, ready to be asked in any order."""
-
-    def __init__(
-        self, indexes: Sequence[IndexReader], questions: Sequence[Question], how: EvalOptions
-    ) -> None:
-        self.indexes = indexes
-        self.how = how
-        self.corpus = Corpus(indexes[0].snapshot)
-        self.neighbours = Neighbours(indexes[0].snapshot)
-        self.words = WordMeasures(how.measures, self.corpus, indexes[0].settings.embedding)
-        self.golds = [self.corpus.gold(question) for question in questions]
-        self._group_of = grouping(self.golds)
-
-    def row(self, at: int) -> tuple[QuestionRecord, list[RunAnswer]]:
-        """Return a question with the answer of each pipeline."""
-        gold = self.golds[at]
-        evidence = _evidence(gold, self.corpus)
-        asked = _asked(gold, self._group_of(gold), evidence, self.corpus)
-        near = _near(gold, self.neighbours)
+    corpus, neighbours = Corpus(indexes[0].snapshot), Neighbours(indexes[0].snapshot)
+    words = WordMeasures(how.measures, corpus, indexes[0].settings.embedding)
+    golds = [corpus.gold(question) for question in questions]
+    group_of = grouping(golds)
+    for gold in golds:
+        evidence = _evidence(gold, corpus)
+        asked = _asked(gold, group_of(gold), evidence, corpus)
+        beside = neighbours.of(sorted(gold.chunks)) if gold.chunks else {}
+        near = {each.chunk_id for edges in beside.values() for each in edges} - gold.chunks.keys()
         answers = []
-        for index in self.indexes:
-            answer, chunks = _answer(index, gold, near, self.how, asked)
-            taken = self.words.taken(gold, evidence, answer.hits, chunks)
+        for index in indexes:
+            answer, chunks = _answer(index, gold, near, how, asked)
+            taken = words.taken(gold, evidence, answer.hits, chunks)
             answers.append(replace(answer, taken=taken))
-        return asked, answers
+        yield asked, answers
 
 
 def grouping(golds: Sequence[CoveredGold]) -> Callable[[CoveredGold], str]:
@@ -164,13 +144,9 @@ def grouping(golds: Sequence[CoveredGold]) -> Callable[[CoveredGold], str]:
 
 def _asked(gold: CoveredGold, group: str, evidence: str, corpus: Corpus) -> QuestionRecord:
     question = gold.question
-    state: State = "judged"
-    if not question.needs:
-        state = "unanswerable"
-    elif not any(gold.spans):
-        state = "not in corpus"
-    elif not gold.is_evaluable:
-        state = "not searched"
+    state: State = "judged" if gold.is_evaluable else "not searched"
+    if not any(gold.spans):
+        state = "not in corpus" if question.needs else "unanswerable"
     return QuestionRecord(
         question.id,
         question.text,
@@ -207,51 +183,29 @@ def _answer(
             chunk.span.doc_id,
             chunk.locator,
             round(hit.score, 6),
-            _meets(chunk, gold, answering),
+            answering.get(chunk.id, {} if chunk.id in gold.rejected else None),
             chunk.id in near,
             chunk.id in cells,
             bool(gold.documents) and chunk.span.doc_id not in gold.documents,
         )
         for hit, chunk in zip(last, chunks, strict=True)
     )
-    lost = ""
-    if asked.state == "not in corpus":
-        lost = NOT_IN_CORPUS
-    elif asked.state == "not searched":
-        lost = CHUNKING
-    elif asked.state == "judged":
+    lost = {"not in corpus": NOT_IN_CORPUS, "not searched": CHUNKING}.get(asked.state, "")
+    if asked.state == "judged":
         lost = lost_at(index.searcher, steps, answering or gold.chunks, how.k)
     return RunAnswer(hits, seen, seconds, stages, lost), chunks
 
 
-def _meets(
-    chunk: Chunk, gold: CoveredGold, answering: Mapping[str, Mapping[int, float]]
-) -> Mapping[int, float] | None:
-    if chunk.id in answering:
-        return answering[chunk.id]
-    return {} if chunk.id in gold.rejected else None
-
-
-def _near(gold: CoveredGold, neighbours: Neighbours) -> set[str]:
-    """Return what stands one step beside the gold in the graph."""
-    found = neighbours.of(sorted(gold.chunks)) if gold.chunks else {}
-    return {each.chunk_id for edges in found.values() for each in edges} - gold.chunks.keys()
-
-
-def _cell_spans(gold: CoveredGold, corpus: Corpus) -> list[tuple[str, int, int]]:
+def _cell_spans(gold: CoveredGold, corpus: Corpus) -> list[Span]:
     """Return the rows that are asked for, where a single row is."""
     spans = [span for need in gold.spans for span, _ in need]
     if any(place.table for place in gold.question.places):
-        return [(span.doc_id, span.start, span.end) for span in spans]
+        return spans
     if gold.question.labels.get("kind") != "cell":
         return []
-    rows = {
-        (chunk.span.doc_id, chunk.span.start, chunk.span.end)
-        for span in spans
-        for chunk in corpus.chunks(span.doc_id)
-        if chunk.kind == "row"
-    }
-    return [key for span in spans if (key := (span.doc_id, span.start, span.end)) in rows]
+    chunks = (chunk for span in spans for chunk in corpus.chunks(span.doc_id))
+    rows = {chunk.span for chunk in chunks if chunk.kind == "row"}
+    return [span for span in spans if span in rows]
 
 
 def _cells(index: IndexReader, text: str, hits: Sequence[Hit], gold: CoveredGold) -> set[str]:

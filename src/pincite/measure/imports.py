@@ -5,27 +5,23 @@ from __future__ import annotations
 import ast
 import csv
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pincite.measure.grades import Array, Grades, padded
-from pincite.measure.questions import JudgedPlace, Need, Question, QuestionSet
+from pincite.measure.questions import JudgedPlace, Need, Question, QuestionSet, read_text
 from pincite.measure.questions import question as checked
 from pincite.model.errors import MALFORMED, ConfigError, SourceError, reason_of
 from pincite.model.locators import locator_key
 
-# Grades by question and document; scores by question and document.
+# Grades by question and document.
 Qrels = Mapping[str, Mapping[str, int]]
-Scores = Mapping[str, Mapping[str, float]]
 
 MAX_BYTES = 512_000_000
-UNJUDGED = -math.inf  # not relevant as far as we know; a grade of 0 or less is somebody's word
+_HINT = "see docs/evaluate.md"
+_TREC_LINE = "a line is: question 0 document grade, with one whole number for each document"
 _SPACE = re.compile(r"\s")
 
 
@@ -35,80 +31,22 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
     The three columns of BEIR, with a heading, are understood as well.
     """
     qrels: dict[str, dict[str, int]] = {}
-    for number, fields in _lines(file):
+    for number, line in enumerate(read_text(file, MAX_BYTES).splitlines(), 1):
+        fields, where = line.split(), f"line {number}"
+        if not fields:
+            continue
         if number == 1 and fields[-1] in ("score", "relevance", "rel"):
             continue
         if len(fields) not in (3, 4):
-            raise _bad(file, number, f"{len(fields)} columns", "question 0 document grade")
+            raise _bad_import(file, where, f"{len(fields)} columns", _TREC_LINE)
         try:
             grade = int(fields[-1])
         except ValueError:
-            raise _bad(file, number, f"grade {fields[-1]!r}", "a whole number") from None
+            raise _bad_import(file, where, f"grade {fields[-1]!r}", _TREC_LINE) from None
         documents = qrels.setdefault(fields[0], {})
         if documents.setdefault(fields[-2], grade) != grade:
-            raise _bad(file, number, f"two grades for {fields[-2]!r}", "one grade for each")
+            raise _bad_import(file, where, f"two grades for {fields[-2]!r}", _TREC_LINE)
     return qrels
-
-
-def read_run(file: Path) -> dict[str, dict[str, float]]:
-    """Return the scores of a file with lines "question Q0 document rank score name"."""
-    run: dict[str, dict[str, float]] = {}
-    for number, fields in _lines(file):
-        if len(fields) != 6:
-            raise _bad(file, number, f"{len(fields)} columns", "question Q0 document rank score x")
-        try:
-            score = float(fields[4])
-        except ValueError:
-            raise _bad(file, number, f"score {fields[4]!r}", "a number") from None
-        if score != score:
-            raise _bad(file, number, "score nan", "a number")
-        documents = run.setdefault(fields[0], {})
-        if fields[2] in documents:
-            raise _bad(file, number, f"{fields[2]!r} twice", "each document once for a question")
-        documents[fields[2]] = score
-    return run
-
-
-def ranked(scores: Mapping[str, float]) -> list[str]:
-    """Return documents in the order of trec_eval: by score, ties by id, both downwards.
-
-    It keeps scores in single precision, so that two which differ less than that are tied.
-
-    >>> ranked({"a": 1.0, "b": 1.0, "c": 2.0})
-    ['c', 'b', 'a']
-    """
-    if not scores:
-        return []
-    rounded = np.fromiter(scores.values(), dtype=np.float32, count=len(scores)).tolist()
-    pairs = sorted(zip(rounded, scores, strict=True), reverse=True)
-    return [document for _, document in pairs]
-
-
-def graded(qrels: Qrels, run: Scores) -> Grades:
-    """Return the tables of a run against grades; a judged question without hits is a line too.
-
-    Here every document is a need of its own, so no document has to be looked for twice and the
-    tables are filled with whole lines at a time.
-    """
-    rows = [
-        [grades.get(d, UNJUDGED) for d in ranked(run.get(q, {}))] for q, grades in qrels.items()
-    ]
-    lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    filled = np.full((len(rows), int(lengths.max(initial=0))), UNJUDGED)
-    for at, row in enumerate(rows):
-        filled[at, : len(row)] = row
-    relevant = filled > 0
-    gains: Array = np.where(relevant, filled, 0.0)
-    ideal = [sorted((g for g in each.values() if g > 0), reverse=True) for each in qrels.values()]
-    return Grades(
-        gains,
-        relevant.astype(np.int64),
-        relevant,
-        np.isfinite(filled),
-        padded(ideal),
-        np.array([len(each) for each in ideal], dtype=np.int64),
-        lengths,
-    )
 
 
 def write_qrels(qrels: Qrels) -> Iterator[str]:
@@ -130,24 +68,6 @@ def write_run(rankings: Mapping[str, Iterable[str]], name: str) -> Iterator[str]
 def _name(text: str) -> str:
     """Return a name without spaces, which TREC's columns cannot hold."""
     return _SPACE.sub("_", text) or "_"
-
-
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
-        with file.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if fields := line.split():
-                    yield number, fields
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(
-            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
-        ) from error
-
-
-def _bad(file: Path, number: int, what: str, wanted: str) -> SourceError:
-    return SourceError(f"{file}, line {number}: {what}", hint=f"a line is: {wanted}")
 
 
 PART97 = "part97.md"  # the document that questions of Part 97 cite
@@ -184,10 +104,12 @@ def read_citing_questions(file: Path) -> list[CitingQuestion]:
     """Return the questions of a file of JSON lines in the pools' own format."""
     try:
         items = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
+        if any(not isinstance(item["question"], str) for item in items):
+            raise TypeError("a question is no text")
         return [
             CitingQuestion(
                 id=f"{item['pool']}/{item['id']}",
-                text=_question_text(item["question"]),
+                text=item["question"],
                 sections=tuple(locator_key(name) for name in item["gold_sections"]),
                 clauses=cited_clauses(item["cited"]),
             )
@@ -198,12 +120,6 @@ def read_citing_questions(file: Path) -> list[CitingQuestion]:
             f"{file} is not a question file of Part 97: {error!r}",
             hint="it has one JSON object a line with pool, id, question, cited, gold_sections",
         ) from error
-
-
-def _question_text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"question is {value!r:.40}")
-    return value
 
 
 def cited_clauses(cited: str) -> tuple[str, ...]:
@@ -291,10 +207,8 @@ _TABLE_ID = re.compile(r"^Table\s*(?=\S)", re.IGNORECASE)
 
 def read_beir(folder: Path, texts: Texts, *, qrels: str = "test") -> QuestionSet:
     """Return a BEIR folder: ``queries.jsonl`` and ``qrels/test.tsv``; a place is a document."""
-    words = texts or {
-        str(each["_id"]): str(each["text"])
-        for each in _json_lines(folder / "queries.jsonl", ("_id", "text"))
-    }
+    asked = folder / "queries.jsonl"
+    words = texts or {str(x["_id"]): str(x["text"]) for x in _json_lines(asked, ("_id", "text"))}
     return _of_qrels(folder.name, folder / "qrels" / f"{qrels}.tsv", words)
 
 
@@ -360,11 +274,8 @@ def read_expected_chunks(file: Path, texts: Texts) -> QuestionSet:
             chunks.append(item)
         places = tuple(_chunk_place(chunk) for chunk in chunks if chunk is not None)
         if not places:
-            raise _bad_import(
-                file,
-                query_id,
-                "the places of its chunks are not known: put enriched.json beside it",
-            )
+            what = "the places of its chunks are not known: put enriched.json beside it"
+            raise _bad_import(file, query_id, what)
         labels = {"domain": str(item["book_id"])} if "book_id" in item else {}
         answer = str(item.get("answer", item.get("reference_answer", "")))
         found.append(Question(query_id, text, (places,), answer=answer, labels=labels))
@@ -393,26 +304,18 @@ def read_qas(file: Path, texts: Texts) -> QuestionSet:
     for item in _list(file, "questions"):
         pages = item["evidence_page_no"]
         document = f"{item['doc_name']}.json"
-        needs = tuple(
-            (JudgedPlace(document, page=int(page)),)
-            for page in (pages if isinstance(pages, list) else [pages])
-        )
+        every = pages if isinstance(pages, list) else [pages]
+        needs = tuple((JudgedPlace(document, page=int(page)),) for page in every)
         context = item["evidence_context"]
-        labels = {
-            "kind": str(item["evidence_source"]),
-            "domain": str(item.get("doc_type", item["doc_name"].partition("/")[0])),
+        domain = str(item.get("doc_type", item["doc_name"].partition("/")[0]))
+        labels = {"kind": str(item["evidence_source"]), "domain": domain}
+        more: dict[str, Any] = {
+            "answer": str(item.get("answers", "")),
+            "evidence": context if isinstance(context, str) else " ".join(map(str, context)),
+            "group": str(item["doc_name"]),
         }
-        found.append(
-            Question(
-                str(item["ID"]),
-                str(item["questions"]),
-                needs,
-                answer=str(item.get("answers", "")),
-                evidence=context if isinstance(context, str) else " ".join(map(str, context)),
-                group=str(item["doc_name"]),
-                labels=labels,
-            )
-        )
+        asked = Question(str(item["ID"]), str(item["questions"]), needs, labels=labels, **more)
+        found.append(asked)
     return QuestionSet(file.stem, found)
 
 
@@ -434,9 +337,8 @@ def read_csv(file: Path, texts: Texts) -> QuestionSet:
     for number, row in enumerate(rows, 2):
         cells = {k: v.strip() for k, v in row.items() if k and isinstance(v, str) and v.strip()}
         if "id" not in cells:
-            raise _bad_import(
-                file, f"line {number}", "it has no id; the first line names the columns"
-            )
+            what = "it has no id; the first line names the columns"
+            raise _bad_import(file, f"line {number}", what)
         query_id = cells.pop("id")
         question = plain.setdefault(query_id, {"id": query_id, "question": texts.get(query_id, "")})
         question |= {k: cells.pop(k) for k in _OF_QUESTION if k in cells}
@@ -494,11 +396,11 @@ def read_texts(file: Path) -> dict[str, str]:
     if file.suffix == ".json":
         return {key: str(value) for key, value in _items(file).items()}
     if file.suffix == ".jsonl":
-        found = _json_lines(file, ())
-        return {
-            str(x.get("_id", x.get("id"))): str(x.get("text", x.get("question"))) for x in found
-        }
-    pairs = (line.partition("\t") for line in _words(file).splitlines() if line.strip())
+        each = ((x.get("_id", x.get("id")), x) for x in _json_lines(file, ()))
+        return {str(name): str(x.get("text", x.get("question"))) for name, x in each}
+    pairs = (
+        line.partition("\t") for line in read_text(file, MAX_BYTES).splitlines() if line.strip()
+    )
     return {name.strip(): text.strip() for name, _, text in pairs}
 
 
@@ -508,26 +410,17 @@ def _text(query_id: str, texts: Texts, file: Path) -> str:
     return texts[query_id]
 
 
-def _words(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(
-            f"cannot read {file}: {reason_of(error)}", hint="give a text file"
-        ) from error
-
-
 def _parsed(file: Path) -> Any:
     try:
-        return json.loads(_words(file))
+        return json.loads(read_text(file, MAX_BYTES))
     except MALFORMED as error:
-        raise SourceError(f"{file} is not JSON: {error}", hint="see docs/evaluate.md") from error
+        raise SourceError(f"{file} is not JSON: {error}", hint=_HINT) from error
 
 
 def _items(file: Path) -> dict[str, Any]:
     values = _parsed(file)
     if not isinstance(values, dict):
-        raise SourceError(f"{file} is not a JSON object", hint="see docs/evaluate.md")
+        raise SourceError(f"{file} is not a JSON object", hint=_HINT)
     return values
 
 
@@ -536,23 +429,22 @@ def _list(file: Path, key: str) -> Sequence[Any]:
     values = _parsed(file)
     found = values.get(key) if isinstance(values, dict) else values
     if not isinstance(found, list):
-        raise SourceError(f"{file} has no list of {key}", hint="see docs/evaluate.md")
+        raise SourceError(f"{file} has no list of {key}", hint=_HINT)
     return found
 
 
 def _json_lines(file: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_words(file).splitlines(), 1):
+    for number, line in enumerate(read_text(file, MAX_BYTES).splitlines(), 1):
         if line.strip():
             try:
                 value = json.loads(line)
             except MALFORMED as error:
                 raise _bad_import(file, f"line {number}", f"not JSON: {error}") from error
             if not isinstance(value, dict) or any(key not in value for key in keys):
-                raise _bad_import(
-                    file, f"line {number}", f"it needs {', '.join(keys) or 'an object'}"
-                )
+                needed = ", ".join(keys) or "an object"
+                raise _bad_import(file, f"line {number}", f"it needs {needed}")
             yield value
 
 
-def _bad_import(file: Path, where: str, what: str) -> SourceError:
-    return SourceError(f"{file}, {where}: {what}", hint="see docs/evaluate.md")
+def _bad_import(file: Path, where: str, what: str, hint: str = _HINT) -> SourceError:
+    return SourceError(f"{file}, {where}: {what}", hint=hint)

@@ -39,10 +39,12 @@ def pool(
         for chunk_id in index.search_ranking(question.text, depth).ids
         if chunk_id not in gold.chunks and chunk_id not in gold.rejected
     }
+    listed = {(p.document, p.start, p.end) for p in (*question.places, *question.rejected)}
     chunks = [
         chunk
         for chunk in corpus.snapshot.get(sorted(found, key=lambda name: _mark(question.id, name)))
-        if not gold.met_by(chunk) and not _is_listed(chunk, question)
+        if not gold.met_by(chunk)
+        and (chunk.span.doc_id, chunk.span.start, chunk.span.end) not in listed
     ]
     for at, chunk in enumerate(chunks, 1):
         yield LabelCandidate(question, chunk, len(chunks) - at)
@@ -50,12 +52,6 @@ def pool(
 
 def _mark(*names: str) -> bytes:
     return blake2b("\0".join(names).encode(), digest_size=8).digest()
-
-
-def _is_listed(chunk: Chunk, question: Question) -> bool:
-    span = (chunk.span.doc_id, chunk.span.start, chunk.span.end)
-    listed = (*question.places, *question.rejected)
-    return any((place.document, place.start, place.end) == span for place in listed)
 
 
 def judged(
@@ -112,8 +108,7 @@ def _with(question: Question, place: JudgedPlace, need: int) -> Question:
         return replace(question, needs=((place,),), unanswerable="")
     if not 0 <= need < len(question.needs):
         raise ValueError(f"need {need} of {len(question.needs)}")
-    needs = list(question.needs)
-    needs[need] = (*needs[need], place)
+    needs = (each + (place,) * (at == need) for at, each in enumerate(question.needs))
     return replace(question, needs=tuple(needs))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from pincite.index.postings import Array
 from pincite.measure.coverage import Corpus
-from pincite.measure.questions import JudgedPlace, load
+from pincite.measure.questions import load
 from pincite.model.errors import ConfigError, SourceError, require
 from pincite.model.types import Chunk, Span
 from pincite.search.diversity import section_of
@@ -47,42 +48,30 @@ class Cleaning:
     keep_scripts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """What is left, and how many each rule took."""
-
-    kept: Sequence[Mapping[str, Any]]
-    removed: Mapping[str, int] = field(default_factory=dict)
-
-
 def clean(
     questions: Iterable[Mapping[str, Any]],
     rules: Cleaning | None = None,
     *,
     has_document: Callable[[str], bool] | None = None,
-) -> Cleaned:
-    """Return the questions that can be used, and what each rule removed.
+) -> tuple[list[Mapping[str, Any]], dict[str, int]]:
+    """Return the questions that can be used, and how many each rule took.
 
     Args:
         has_document: says whether the document of a name is there; not asked if None.
     """
     rules = rules or Cleaning()
-    removed = dict.fromkeys(RULES, 0)
-    kept = []
-    for item in questions:
-        broken = _broken(item, rules, has_document)
-        if broken is None:
-            kept.append(item)
-        else:
-            removed[broken] += 1
-    return Cleaned(kept, removed)
+    found = [(item, _broken(item, rules, has_document)) for item in questions]
+    counts = Counter(broken for _, broken in found)
+    kept = [item for item, broken in found if broken is None]
+    return kept, {rule: counts[rule] for rule in RULES}
 
 
 def _broken(
     item: Mapping[str, Any], rules: Cleaning, has_document: Callable[[str], bool] | None
 ) -> str | None:
     """Return the first rule that a question breaks."""
-    if not all(_has_value(item.get(name)) for name in REQUIRED):
+    given = (item.get(name) for name in REQUIRED)
+    if not all(each.strip() if isinstance(each, str) else each or each == 0 for each in given):
         return "missing_field"
     text = str(item["questions"]).strip()
     if foreign_share(text, rules.keep_scripts) > rules.max_foreign_share:
@@ -117,12 +106,6 @@ def check_scripts(names: Iterable[str]) -> tuple[str, ...]:
     return kept
 
 
-def _has_value(value: object) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip())
-    return bool(value) or value == 0
-
-
 def foreign_share(text: str, keep: Sequence[str] = ()) -> float:
     """Return the share of characters in scripts other than those of English and those kept.
 
@@ -134,12 +117,8 @@ def foreign_share(text: str, keep: Sequence[str] = ()) -> float:
     if "all" in keep or not text:
         return 0.0
     names = tuple(n for script, its in SCRIPTS.items() if script not in keep for n in its)
-    foreign = sum(
-        unicodedata.name(character, "").startswith(names)
-        for character in text
-        if ord(character) > 127
-    )
-    return foreign / len(text) if names else 0.0
+    others = (unicodedata.name(character, "") for character in text if ord(character) > 127)
+    return sum(name.startswith(names) for name in others) / len(text) if names else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +132,14 @@ class AnswerPlace:
 
 def grade_by_place(chunk: Chunk, golds: Sequence[AnswerPlace]) -> int:
     """Return 2 for a chunk with most of an answer's stretch, or on its page; 1 for some; else 0."""
-    return max((_grade(chunk, gold) for gold in golds), default=0)
-
-
-def _grade(chunk: Chunk, gold: AnswerPlace) -> int:
-    if chunk.span.doc_id != gold.doc_id:
-        return 0
-    if gold.span is not None:
-        shared = chunk.span.overlap(gold.span)
-        shorter = min(len(gold.span), len(chunk.span))
-        return 0 if not shared else 2 if 2 * shared >= shorter else 1
-    return 2 if gold.page is None or chunk.page == gold.page else 0
+    found = [0]
+    for gold in golds:
+        if chunk.span.doc_id == gold.doc_id and gold.span is not None:
+            shared, shorter = chunk.span.overlap(gold.span), min(len(gold.span), len(chunk.span))
+            found.append(0 if not shared else 2 if 2 * shared >= shorter else 1)
+        elif chunk.span.doc_id == gold.doc_id and gold.page in (None, chunk.page):
+            found.append(2)
+    return max(found)
 
 
 SEED = 42
@@ -381,17 +357,13 @@ def _from_lightgbm(root: Mapping[str, Any]) -> dict[str, Array]:
         columns["right"].append(number)
         columns["value"].append(node["leaf_value"] if is_leaf else 0.0)
         if not is_leaf:
-            waiting += [
-                (node["right_child"], number, "right"),
-                (node["left_child"], number, "left"),
-            ]
+            waiting += [(node[f"{side}_child"], number, side) for side in ("right", "left")]
     return {name: np.array(values) for name, values in columns.items()}
 
 
 def _fit_forest(examples: Examples) -> Trees:
-    forest = train_forest(examples)
-    count = len(forest.estimators_)
-    trees = [_from_sklearn(each.tree_, 1 / count) for each in forest.estimators_]
+    grown = train_forest(examples).estimators_
+    trees = [_from_sklearn(each.tree_, 1 / len(grown)) for each in grown]
     return trees_from(joined(trees), features=examples.table.shape[1], single=True)
 
 
@@ -488,7 +460,12 @@ def read_judged(file: Path, index: IndexReader) -> list[Judged]:
     found = []
     for question in load(file).questions:
         places = [place for place in question.places if place.grade]
-        golds = [gold for place in places for gold in _golds(place, corpus)]
+        golds: list[AnswerPlace] = []
+        for place in places:
+            if place.kind == "page" and place.document in corpus.snapshot.documents():
+                golds.append(AnswerPlace(place.document, page=place.page))
+            else:  # nothing in another edition of the documents
+                golds += [AnswerPlace(span.doc_id, span=span) for span in corpus.spans(place)]
         if golds:
             first = places[0]
             section = section_of(first.locator or first.section or first.table or str(first.page))
@@ -499,13 +476,6 @@ def read_judged(file: Path, index: IndexReader) -> list[Judged]:
             hint="check the names of documents: pincite list",
         )
     return found
-
-
-def _golds(place: JudgedPlace, corpus: Corpus) -> list[AnswerPlace]:
-    """Return where a place stands; nothing in another edition of the documents."""
-    if place.kind == "page" and place.document in corpus.snapshot.documents():
-        return [AnswerPlace(place.document, page=place.page)]
-    return [AnswerPlace(span.doc_id, span=span) for span in corpus.spans(place)]
 
 
 def examples_of(index: IndexReader, judged: Sequence[Judged], k: int) -> Examples:

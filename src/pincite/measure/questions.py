@@ -48,10 +48,9 @@ class JudgedPlace:
             return "span"
         if self.table:
             return "cell"
-        named = (("clause", self.locator), ("section", self.section))
-        return next(
-            (kind for kind, name in named if name), "document" if self.page is None else "page"
-        )
+        if self.locator or self.section:
+            return "clause" if self.locator else "section"
+        return "document" if self.page is None else "page"
 
     def __str__(self) -> str:
         name = self.locator or self.section
@@ -196,25 +195,32 @@ def question_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def load(file: Path) -> QuestionSet:
-    """Return the questions of a file; SourceError that names line and key if it is not right."""
+def read_text(file: Path, max_bytes: int = MAX_BYTES) -> str:
+    """Return the words of a file; SourceError if it is too large or cannot be read."""
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise SourceError(f"{file} is larger than {MAX_BYTES:,} bytes", hint="split it")
-        text = file.read_text(encoding="utf-8")
+        if file.stat().st_size > max_bytes:
+            raise SourceError(f"{file} is larger than {max_bytes:,} bytes", hint="split it")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         is_text = not isinstance(error, UnicodeDecodeError)
         hint = "check the path and its permissions" if is_text else "give a text file"
         raise SourceError(f"cannot read {file}: {reason_of(error)}", hint=hint) from error
+
+
+def load(file: Path) -> QuestionSet:
+    """Return the questions of a file; SourceError that names line and key if it is not right."""
+    text = read_text(file)
     try:
         head, questions = (_toml if file.suffix == ".toml" else _json_lines)(text, str(file))
         made = _with_head(head, file.stem, questions)
     except ConfigError as error:
         hint = _HINT if "profiles" in error.hint else error.hint or _HINT
         raise SourceError(error.message, hint=hint) from error
-    twice = _first_twice([question.id for question in made.questions])
-    if twice is not None:
-        raise SourceError(f"{file}: two questions have the id {twice!r}", hint="rename one")
+    seen: set[str] = set()
+    for each in made.questions:
+        if each.id in seen:
+            raise SourceError(f"{file}: two questions have the id {each.id!r}", hint="rename one")
+        seen.add(each.id)
     return made
 
 
@@ -335,11 +341,9 @@ def _toml(text: str, file: str) -> tuple[dict[str, Any], list[Question]]:
         values = tomllib.loads(text)
     except MALFORMED as error:
         raise SourceError(f"{file}: not TOML: {error}", hint=_HINT) from error
-    table = TomlReader(values, file)
-    found = [
-        question(dict(each.values), f"{file}, question {each.values.get('id', at)}")
-        for at, each in enumerate(table.tables("question"), 1)
-    ]
+    table, found = TomlReader(values, file), []
+    for at, each in enumerate(table.tables("question"), 1):
+        found.append(question(dict(each.values), f"{file}, question {each.values.get('id', at)}"))
     table.asked.append("judgements")
     table.finish()
     return {"judgements": values.get("judgements", {})}, found
@@ -349,31 +353,15 @@ def _with_head(head: dict[str, Any], stem: str, questions: Sequence[Question]) -
     outer = TomlReader(head, "head")
     table = outer.table("judgements")
     outer.finish()
-    made = QuestionSet(
-        table.text("name", "") or stem,
-        questions,
-        int(table.number("version", 0.0)),
-        tuple(_change(each) for each in table.tables("changes")),
-    )
+    name, version = table.text("name", "") or stem, int(table.number("version", 0.0))
+    changes = []
+    for each in table.tables("changes"):
+        number, names = int(each.number("version", 0.0)), each.texts("questions")
+        reason, mark, by = each.text("reason"), each.text("hash", ""), each.text("by", "")
+        changes.append(VersionChange(number, reason, mark, by, names))
+        each.finish()
     table.finish()
-    return made
-
-
-def _change(table: TomlReader) -> VersionChange:
-    made = VersionChange(
-        int(table.number("version", 0.0)),
-        table.text("reason"),
-        table.text("hash", ""),
-        table.text("by", ""),
-        table.texts("questions"),
-    )
-    table.finish()
-    return made
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
+    return QuestionSet(name, questions, version, tuple(changes))
 
 
 def _json(value: Any) -> str:
@@ -389,11 +377,10 @@ def synthetic_set(records: Iterator[Any]) -> QuestionSet:
 def write_corpus(folder: Path, file: Path) -> dict[str, int]:
     """Write ``corpus.jsonl`` of BEIR as a document of pages; return the page of each text."""
     pages: dict[str, int] = {}
+    written = []
     try:
         with (folder / "corpus.jsonl").open(encoding="utf-8") as lines:
-            written = []
-            for number, line in enumerate(lines):
-                item = json.loads(line)
+            for number, item in enumerate(map(json.loads, lines)):
                 pages[str(item["_id"])] = number
                 text = "\n\n".join(filter(None, (str(item.get("title", "")), str(item["text"]))))
                 written.append({"text": text, "page_idx": number})

@@ -32,11 +32,6 @@ def page(runs: Sequence[tuple[Run, dict[str, Any]]]) -> str:
     return render("run.html.j2", title=title, runs=shown, program=runs[0][0].program)
 
 
-def whole_page(title: str, body: str, footer: str) -> str:
-    """Return a page around markup; title and footer are plain words."""
-    return render("page.html.j2", title=title, body=Markup(body), footer=footer)
-
-
 def render(template: str, **values: Any) -> str:
     """Return the page that a template makes of values."""
     return environment().get_template(template).render(**values)
@@ -108,26 +103,11 @@ def _row(run: Run, at: int) -> dict[str, Any]:
     for part in run.parts:
         answer = part.answers[at]
         first = next(iter(answer.ranks.values()), None)
-        hits = [
-            (f"{hit.locator} · {hit.document}", bool(hit.meets)) for hit in answer.hits[:TOP_HITS]
-        ]
-        answers.append(
-            {
-                "first": first,
-                "last": answer.rank,
-                "stages": len(answer.ranks),
-                "lost": answer.lost,
-                "hits": hits,
-            }
-        )
-    return {
-        "id": asked.id,
-        "text": asked.text,
-        "state": asked.state,
-        "gold": list(asked.gold),
-        "labels": dict(asked.labels),
-        "answers": answers,
-    }
+        hits = [(f"{h.locator} · {h.document}", bool(h.meets)) for h in answer.hits[:TOP_HITS]]
+        row = {"first": first, "last": answer.rank, "stages": len(answer.ranks)}
+        answers.append({**row, "lost": answer.lost, "hits": hits})
+    shown = {"id": asked.id, "text": asked.text, "state": asked.state, "gold": list(asked.gold)}
+    return {**shown, "labels": dict(asked.labels), "answers": answers}
 
 
 def _fixed(number: float | None, digits: int = 3, sign: str = "") -> str:

@@ -122,14 +122,13 @@ def grades(run: Run, part: PipelineRun, *, expanded: bool = False) -> Grades:
     With expanded gold, a neighbour of the gold meets the first need: a softer target, to be shown
     beside the figures and never as one.
     """
-    return tabulated([_line(run.asked[at], part.answers[at], expanded) for at in run.judged])
-
-
-def _line(asked: QuestionRecord, answer: RunAnswer, expanded: bool) -> GradedQuestion:
-    hits = answer.hits
-    meets = [{0: 1.0} if expanded and hit.is_near and not hit.meets else hit.meets for hit in hits]
-    flags = {"astray": [hit.is_astray for hit in hits], "cell": [hit.is_cell for hit in hits]}
-    return GradedQuestion(meets, asked.ideal, asked.needs, flags, answer.taken)
+    lines = []
+    for asked, answer in ((run.asked[at], part.answers[at]) for at in run.judged):
+        hits = answer.hits
+        meets = [{0: 1.0} if expanded and h.is_near and not h.meets else h.meets for h in hits]
+        flags = {"astray": [hit.is_astray for hit in hits], "cell": [hit.is_cell for hit in hits]}
+        lines.append(GradedQuestion(meets, asked.ideal, asked.needs, flags, answer.taken))
+    return tabulated(lines)
 
 
 def same_questions(one: Run, other: Run) -> bool:
@@ -165,15 +164,11 @@ def save_run(run: Run, file: Path) -> None:
 
 def _plain(part: PipelineRun) -> dict[str, Any]:
     """Return a part as plain values; a run has many hits, so each is a short list."""
-    answers = [
-        {**asdict(replace(answer, hits=())), "hits": [_row(hit) for hit in answer.hits]}
-        for answer in part.answers
-    ]
+    answers = []
+    for answer in part.answers:
+        hits = [[getattr(hit, each.name) for each in fields(hit)] for hit in answer.hits]
+        answers.append({**asdict(replace(answer, hits=())), "hits": hits})
     return {"name": part.name, "settings": part.settings, "answers": answers}
-
-
-def _row(hit: RunHit) -> list[Any]:
-    return [getattr(hit, each.name) for each in fields(hit)]
 
 
 def load_run(file: Path) -> Run:
@@ -213,15 +208,13 @@ def _typed(kind: Any, value: Any) -> Any:
     raise ValueError(f"{kind} wanted, {str(value)[:40]!r} found")
 
 
+_HINTS_OF = lru_cache(get_type_hints)  # the same few kinds, very often
+
+
 def _made(kind: Any, value: Any) -> Any:
-    hints = _hints(kind)
+    hints = _HINTS_OF(kind)
     if isinstance(value, list):
         value = dict(zip(hints, value, strict=True))
     if value.keys() - hints.keys():
         raise ValueError(f"unknown {sorted(value.keys() - hints.keys())}")
     return kind(**{name: _typed(hints[name], each) for name, each in value.items()})
-
-
-@lru_cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)

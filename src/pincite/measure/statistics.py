@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,42 +16,6 @@ from pincite.search.calibration import calibration_error
 RESAMPLES = 2000
 SEED = 13
 Array = NDArray[np.float64]
-
-
-@dataclass(slots=True)
-class Figures:
-    """Named means of per-question values, each with a 95 % interval."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    # What the means are of: the values and the group of each, in the order of the questions.
-    samples: dict[str, tuple[Array, tuple[str, ...]]] = field(default_factory=dict)
-
-    def add(
-        self, name: str, values: Sequence[float], groups: Sequence[str], *, scale: float = 1.0
-    ) -> None:
-        """Add the mean of the values; groups (documents, say) are resampled as wholes."""
-        if not len(values):
-            return
-        scaled = np.asarray(values, dtype=float) * scale
-        self.values[name] = float(scaled.mean())
-        self.intervals[name] = bootstrap_interval(scaled, groups)
-        self.counts[name] = len(values)
-        self.samples[name] = scaled, tuple(groups)
-
-    def minus(self, other: Figures) -> Figures:
-        """Return the mean differences, question by question, with their own intervals.
-
-        Two intervals that overlap say little: what is hard for one pipeline is hard for the other.
-        A figure that was not taken of the same questions on both sides is left out.
-        """
-        differences = Figures()
-        for name, (values, groups) in self.samples.items():
-            others, same_groups = other.samples.get(name, (values, ()))
-            if groups == same_groups:
-                differences.add(name, (values - others).tolist(), groups)
-        return differences
 
 
 def bootstrap_interval(values: ArrayLike, groups: Sequence[str]) -> tuple[float, float]:
@@ -190,8 +154,7 @@ def standard_error(values: Array, groups: Sequence[str]) -> float:
     >>> round(standard_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"]), 3)
     0.354
     """
-    _, member = np.unique(np.asarray(groups), return_inverse=True)
-    sums = np.bincount(member, weights=values - values.mean())
+    sums = _group_sums(values - values.mean(), groups)
     return float(np.sqrt((sums**2).sum()) / len(values))
 
 
@@ -225,42 +188,25 @@ def confidence(run: Run, part: PipelineRun) -> Confidence | None:
     right = np.array([is_right for _, is_right in firsts], dtype=float)
     curve = _risk_coverage(scores, right)
     area = float(np.mean([risk for _, risk in curve]))
-    told = Confidence(len(firsts), tuple(_thinned(curve)), area)
+    few = min(len(curve), CURVE_POINTS)
+    shown = np.unique(np.linspace(0, len(curve) - 1, few).round().astype(int))
+    told = Confidence(len(firsts), tuple(curve[at] for at in shown), area)
     if scores.min() < 0 or scores.max() > 1:
         return told
-    return Confidence(
-        told.questions,
-        told.risk_coverage,
-        told.area,
-        _reliability(scores, right),
-        calibration_error(scores.tolist(), (right > 0).tolist(), BINS),
-    )
+    error = calibration_error(scores.tolist(), (right > 0).tolist(), BINS)
+    return replace(told, reliability=_reliability(scores, right), error=error)
 
 
-def _risk_coverage(
-    scores: np.ndarray[tuple[int], np.dtype[np.float64]],
-    right: np.ndarray[tuple[int], np.dtype[np.float64]],
-) -> list[tuple[float, float]]:
+def _risk_coverage(scores: Array, right: Array) -> list[tuple[float, float]]:
     """Return the curve from the surest question to all; equal scores are answered together."""
     order = np.argsort(-scores, kind="stable")
-    ranked, ordered = right[order], scores[order]
-    many = np.arange(1, len(ranked) + 1)
-    wrong = np.cumsum(1 - ranked) / many
-    ends = np.flatnonzero(np.append(np.diff(ordered) != 0, True))
-    return [(float(many[at] / len(ranked)), float(wrong[at])) for at in ends]
+    many = np.arange(1, len(order) + 1)
+    wrong = np.cumsum(1 - right[order]) / many
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    return [(float(many[at] / len(order)), float(wrong[at])) for at in ends]
 
 
-def _thinned(curve: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    if len(curve) <= CURVE_POINTS:
-        return curve
-    kept = np.unique(np.linspace(0, len(curve) - 1, CURVE_POINTS).round().astype(int))
-    return [curve[at] for at in kept]
-
-
-def _reliability(
-    scores: np.ndarray[tuple[int], np.dtype[np.float64]],
-    right: np.ndarray[tuple[int], np.dtype[np.float64]],
-) -> tuple[tuple[float, float, int], ...]:
+def _reliability(scores: Array, right: Array) -> tuple[tuple[float, float, int], ...]:
     bins = np.minimum((scores * BINS).astype(int), BINS - 1)
     return tuple(
         (float(scores[here].mean()), float(right[here].mean()), int(here.sum()))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.measure.grades import Array, Grades, Measure, parse, parse_all
+from pincite.measure.grades import Array, Flags, Grades, Measure, parse, parse_all
 from pincite.measure.harness import CAUSES, EvalOptions, ask, clock
 from pincite.measure.questions import QuestionSet, load
 from pincite.measure.runs import PipelineRun, QuestionRecord, Run, RunAnswer, grades, same_questions
@@ -30,20 +30,9 @@ MIN_QUESTIONS = 5  # questions in a slice that gets a figure of its own
 
 def default_measures(k: int) -> list[str]:
     """Return what is measured when nothing is asked for."""
-    return [
-        f"nDCG@{k}",
-        f"Judged@{k}",
-        "hit@1",
-        f"Recall@{min(5, k)}",
-        f"Recall@{k}",
-        f"all@{k}",
-        "RR",
-        f"cell@{k}",
-        f"Contamination@{k}",
-        "LCS@2",
-        "LCS(loose)@2",
-        "LCS(floor)@2",
-    ]
+    first = [f"nDCG@{k}", f"Judged@{k}", "hit@1", f"Recall@{min(5, k)}", f"Recall@{k}", f"all@{k}"]
+    rest = ["RR", f"cell@{k}", f"Contamination@{k}", "LCS@2", "LCS(loose)@2", "LCS(floor)@2"]
+    return first + rest
 
 
 def measures_of(run: Run) -> list[str]:
@@ -57,25 +46,16 @@ def summarise(run: Run, measures: Sequence[Measure]) -> dict[str, Any]:
     """Return all that a report shows."""
     tables = {part.name: grades(run, part) for part in run.parts}
     shown = [measure for measure in measures if any(_applies(run, measure))]
+    questions = {"name": run.questions, "version": run.version, "hash": run.hash}
+    questions |= {"is_synthetic": run.is_synthetic, "asked": len(run.asked)}
+    states = dict(Counter(asked.state for asked in run.asked))
     return {
-        "questions": {
-            "name": run.questions,
-            "version": run.version,
-            "hash": run.hash,
-            "is_synthetic": run.is_synthetic,
-            "asked": len(run.asked),
-            "counted": len(run.judged),
-            "states": dict(Counter(asked.state for asked in run.asked)),
-        },
-        "index": {
-            "generation": run.generation,
-            "documents": run.documents,
-            "chunks": run.chunks,
-        },
+        "questions": {**questions, "counted": len(run.judged), "states": states},
+        "index": {"generation": run.generation, "documents": run.documents, "chunks": run.chunks},
         "made": run.made,
         "program": run.program,
         "k": run.k,
-        "evaluability": _evaluability(run),
+        "evaluability": float(_evaluable(run).mean()) if run.judged else None,
         "pipelines": [_pipeline(run, part, tables[part.name], shown) for part in run.parts],
         "comparisons": comparisons(run, shown),
         "union": _union(run, tables),
@@ -85,13 +65,17 @@ def summarise(run: Run, measures: Sequence[Measure]) -> dict[str, Any]:
 def _pipeline(
     run: Run, part: PipelineRun, table: Grades, measures: Sequence[Measure]
 ) -> dict[str, Any]:
+    figures, if_evaluable = {}, {}
+    for measure in measures:
+        values, kept = measure.of(table), _applies(run, measure)
+        figures[str(measure)] = _figure(run, values, kept)
+        both = np.array(kept, dtype=bool) & _evaluable(run)
+        if_evaluable[str(measure)] = float(values[both].mean()) if both.any() else None
     return {
         "name": part.name,
         "settings": part.settings,
-        "figures": {str(m): _figure(run, m.of(table), _applies(run, m)) for m in measures},
-        "if_evaluable": {
-            str(m): _mean(m.of(table), _both(_applies(run, m), _evaluable(run))) for m in measures
-        },
+        "figures": figures,
+        "if_evaluable": if_evaluable,
         "expanded": _expanded(run, part),
         "recall_curve": _curve(table),
         "breakdowns": _breakdowns(run, table, measures),
@@ -112,32 +96,17 @@ def _applies(run: Run, measure: Measure) -> list[bool]:
     return [True] * len(asked)
 
 
-def _evaluable(run: Run) -> list[bool]:
-    return [run.asked[at].state == "judged" for at in run.judged]
+def _evaluable(run: Run) -> Flags:
+    return np.array([run.asked[at].state == "judged" for at in run.judged], dtype=bool)
 
 
-def _both(one: Sequence[bool], other: Sequence[bool]) -> list[bool]:
-    return [a and b for a, b in zip(one, other, strict=True)]
-
-
-def _groups(run: Run) -> list[str]:
-    return [run.asked[at].group for at in run.judged]
+def _groups(run: Run, kept: Sequence[bool]) -> list[str]:
+    return [run.asked[at].group for at, keep in zip(run.judged, kept, strict=True) if keep]
 
 
 def _figure(run: Run, values: Array, kept: Sequence[bool]) -> dict[str, Any]:
     """Return the mean over the questions that a measure is about, with its interval."""
-    mask = np.array(kept, dtype=bool)
-    groups = [group for group, keep in zip(_groups(run), kept, strict=True) if keep]
-    return mean_with_interval(values[mask], groups)
-
-
-def _mean(values: Array, kept: Sequence[bool]) -> float | None:
-    mask = np.array(kept, dtype=bool)
-    return float(values[mask].mean()) if mask.any() else None
-
-
-def _evaluability(run: Run) -> float | None:
-    return float(np.mean(_evaluable(run))) if run.judged else None
+    return mean_with_interval(values[np.array(kept, dtype=bool)], _groups(run, kept))
 
 
 def _expanded(run: Run, part: PipelineRun) -> dict[str, float]:
@@ -145,20 +114,13 @@ def _expanded(run: Run, part: PipelineRun) -> dict[str, float]:
     if not run.judged:
         return {}
     table = grades(run, part, expanded=True)
-    return {
-        str(measure): float(measure.of(table).mean())
-        for measure in parse_all([f"hit@{run.k}", "hit@1", "RR"])
-    }
+    softer = parse_all([f"hit@{run.k}", "hit@1", "RR"])
+    return {str(measure): float(measure.of(table).mean()) for measure in softer}
 
 
 def _curve(table: Grades) -> list[tuple[int, float]]:
-    depth = table.met.shape[1]
-    if not len(table):
-        return []
-    return [
-        (measure.depth or 0, float(measure.of(table).mean()))
-        for measure in parse_all([f"Recall@{k}" for k in CURVE if k <= max(depth, 1)])
-    ]
+    depths = [k for k in CURVE if k <= max(table.met.shape[1], 1)] if len(table) else []
+    return [(k, float(Measure("Recall", k).of(table).mean())) for k in depths]
 
 
 def _breakdowns(
@@ -202,8 +164,7 @@ def _union(run: Run, tables: dict[str, Grades]) -> dict[str, Any]:
     """Return what all pipelines together find among their first k, and what only one does."""
     if not run.judged:
         return {}
-    (hit,) = parse_all([f"hit@{run.k}"])
-    found = np.array([hit.of(table) > 0 for table in tables.values()])
+    found = np.array([Measure("hit", run.k).of(table) > 0 for table in tables.values()])
     alone = found.sum(axis=0) == 1
     return {
         "k": run.k,
@@ -230,20 +191,17 @@ def against_baseline(run: Run, baseline: Run, measures: Sequence[Measure]) -> li
             f"version {baseline.version}, hash {baseline.hash}; now hash {run.hash})",
             hint="make the baseline again with these judgements",
         )
-    pairs = [(part, _same_part(part, baseline)) for part in run.parts]
+    # The baseline's part of the same name; if it has but one, that one.
+    is_one = len(baseline.parts) == 1
+    pairs = [(part, baseline.part("" if is_one else part.name)) for part in run.parts]
     return _comparisons(run, pairs, measures, "baseline")
 
 
-def _same_part(part: PipelineRun, baseline: Run) -> PipelineRun:
-    """Return the baseline's part of this name; if both runs have but one, that one."""
-    return baseline.part("" if len(baseline.parts) == 1 else part.name)
-
-
 def _compared(run: Run, measure: Measure, old: Grades, new: Grades) -> Comparison:
-    mask = np.array(_applies(run, measure), dtype=bool)
-    groups = [group for group, keep in zip(_groups(run), mask, strict=True) if keep]
-    sign = -1 if measure.is_better_low else 1
-    found = compare(sign * measure.of(old)[mask], sign * measure.of(new)[mask], groups)
+    kept = _applies(run, measure)
+    mask, sign = np.array(kept, dtype=bool), -1 if measure.is_better_low else 1
+    first, second = (sign * measure.of(each)[mask] for each in (old, new))
+    found = compare(first, second, _groups(run, kept))
     if sign > 0:
         return found
     low, high = found.interval
@@ -323,10 +281,11 @@ def run_of(
     version: str = "",
 ) -> Run:
     """Return a run of what every pipeline answered to every question, by this version of ours."""
-    parts = tuple(
-        PipelineRun(name, _settings_name(index), tuple(answers[at] for _, answers in rows))
-        for at, (name, index) in enumerate(indexes.items())
-    )
+    parts = []
+    for at, (name, index) in enumerate(indexes.items()):
+        stages, settings = "+".join(index.searcher.rerankers), index.settings.fingerprint()
+        own = f"{settings}/{stages}" if stages else settings
+        parts.append(PipelineRun(name, own, tuple(answers[at] for _, answers in rows)))
     snapshot = next(iter(indexes.values())).snapshot
     return Run(
         questions.name,
@@ -340,10 +299,5 @@ def run_of(
         clock(),
         version,
         tuple(asked for asked, _ in rows),
-        parts,
+        tuple(parts),
     )
-
-
-def _settings_name(index: IndexReader) -> str:
-    stages = "+".join(index.searcher.rerankers)
-    return f"{index.settings.fingerprint()}/{stages}" if stages else index.settings.fingerprint()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Literal
 
 from pincite.answer.language_model import LanguageModel, quoted
@@ -100,19 +101,16 @@ def opening(text: str) -> str:
     """Return the first sentences of the first paragraph of prose, whole ones; "" without any."""
     for paragraph in re.split(r"\n\s*\n", text[:4000]):
         words = " ".join(paragraph.split())
-        if _PROSE.match(words) and not _LABEL.match(words) and len(words) >= MIN_OPENING:
-            return _first_sentences(words)
+        if not _PROSE.match(words) or _LABEL.match(words) or len(words) < MIN_OPENING:
+            continue
+        taken = ""
+        for sentence in _SENTENCE_END.split(words):
+            longer = f"{taken} {sentence}".strip()
+            if len(longer) > LONGEST_OPENING or len(taken) >= 2 * MIN_OPENING:
+                break
+            taken = longer
+        return taken if len(taken) >= MIN_OPENING else ""
     return ""
-
-
-def _first_sentences(words: str) -> str:
-    taken = ""
-    for sentence in _SENTENCE_END.split(words):
-        longer = f"{taken} {sentence}".strip()
-        if len(longer) > LONGEST_OPENING or len(taken) >= 2 * MIN_OPENING:
-            break
-        taken = longer
-    return taken if len(taken) >= MIN_OPENING else ""
 
 
 def masked(words: str, names: Sequence[str]) -> str:
@@ -162,25 +160,19 @@ class MadeQuestion:
         return blake2b(words.encode(), digest_size=8).digest()
 
 
-def records(
-    snapshot: Snapshot, loaded: ParsedDocument, *, most: int = MAX_PER_KIND
-) -> Iterator[Any]:
+def records(snapshot: Snapshot, loaded: ParsedDocument, most: int = MAX_PER_KIND) -> Iterator[Any]:
     """Yield the questions of a document of an index as plain values.
 
     What another document of the index has too is asked with the document's title.
     """
     asked = questions(loaded, most=most)
     homes = snapshot.documents_with({each.key for each in asked})
+    title = loaded.document.title
     for each in asked:
-        is_shared = len(homes.get(each.key, ())) > 1
-        yield _record(_with_title(each, loaded.document.title) if is_shared else each)
-
-
-def _with_title(question: MadeQuestion, title: str) -> MadeQuestion:
-    """Return the question with the document's title, unless that tells nothing or too much."""
-    if question.kind == "masked_name" or title.casefold() in question.text.casefold():
-        return question
-    return replace(question, text=f"{question.text} ({title})")
+        is_shared = len(homes.get(each.key, ())) > 1 and each.kind != "masked_name"
+        is_named = title.casefold() in each.text.casefold()
+        text = f"{each.text} ({title})" if is_shared and not is_named else each.text
+        yield _record("synthetic", text, each.gold, each.kind, each.answer)
 
 
 def questions(loaded: ParsedDocument, *, most: int = MAX_PER_KIND) -> list[MadeQuestion]:
@@ -191,10 +183,10 @@ def questions(loaded: ParsedDocument, *, most: int = MAX_PER_KIND) -> list[MadeQ
     found = [*_locators(loaded), *_definitions(loaded), *_cells(loaded)]
     found += [*_headings(loaded), *_masked_names(loaded)]
     times = Counter((each.kind, each.text.casefold()) for each in found)
-    clear = [each for each in found if times[each.kind, each.text.casefold()] == 1]
     by_kind: dict[str, list[MadeQuestion]] = defaultdict(list)
-    for each in clear:
-        by_kind[each.kind].append(each)
+    for each in found:
+        if times[each.kind, each.text.casefold()] == 1:
+            by_kind[each.kind].append(each)
     kept = [each for group in by_kind.values() for each in _balanced(group)[:most]]
     return sorted(kept, key=lambda each: (each.gold.span, each.kind, each.text))
 
@@ -208,23 +200,13 @@ def _balanced(found: Iterable[MadeQuestion]) -> list[MadeQuestion]:
     return [each for _, _, each in sorted(turns, key=lambda item: item[:2])]
 
 
-def _record(question: MadeQuestion) -> dict[str, Any]:
-    gold = question.gold
-    name = blake2b(f"{question.text}\0{gold.id}".encode(), digest_size=8).hexdigest()
-    place = {
-        "document": gold.span.doc_id,
-        "locator": gold.locator,
-        "start": gold.span.start,
-        "end": gold.span.end,
-    }
-    return {
-        "id": f"synthetic-{name}",
-        "question": question.text,
-        "gold": {"any": [place]},
-        "kind": question.kind,
-        "answer": question.answer,
-        "synthetic": True,
-    }
+def _record(origin: str, text: str, gold: Chunk, kind: str, answer: str = "") -> dict[str, Any]:
+    """Return a made question with its place, as plain values."""
+    name = blake2b(f"{text}\0{gold.id}".encode(), digest_size=8).hexdigest()
+    span = {"start": gold.span.start, "end": gold.span.end}
+    place = {"document": gold.span.doc_id, "locator": gold.locator, **span}
+    record: dict[str, Any] = {"id": f"{origin}-{name}", "question": text, "gold": {"any": [place]}}
+    return record | {"kind": kind} | ({"answer": answer} if answer else {}) | {"synthetic": True}
 
 
 def _formed(forms: Sequence[str], words: str, chunk: Chunk) -> str:
@@ -285,10 +267,8 @@ def _definitions(loaded: ParsedDocument) -> Iterator[MadeQuestion]:
         term = said if said.casefold() == link.target else link.target
         is_told = len(_body(loaded, chunk)) >= MIN_CHARS
         if len(homes[link.target]) == 1 and is_told and is_telling(term) and term in chunk.text:
-            text = _formed(_TERM_FORMS, term, chunk)
-            yield MadeQuestion(
-                "definition", text, chunk, term, locator_key(term), chunk.parent or ""
-            )
+            text, key = _formed(_TERM_FORMS, term, chunk), locator_key(term)
+            yield MadeQuestion("definition", text, chunk, term, key, chunk.parent or "")
 
 
 def _content_kind(loaded: ParsedDocument, chunk_id: str) -> str:
@@ -368,9 +348,8 @@ def _masked_names(loaded: ParsedDocument) -> Iterator[MadeQuestion]:
             continue
         chunk, facts = chunks[link.source], loaded.facts.get(link.source)
         name = loaded.document.text[link.span.start : link.span.end]
-        words = masked(
-            opening(_own_words(loaded, chunk)), (name, *(facts.aliases if facts else ()))
-        )
+        names = (name, *(facts.aliases if facts else ()))
+        words = masked(opening(_own_words(loaded, chunk)), names)
         kind = _content_kind(loaded, chunk.id) or "entry"
         if words and name in chunk.text:
             text = f"Which {kind} is this: {words}"
@@ -384,20 +363,16 @@ MAX_MADE_QUESTIONS = 2000
 
 def made_questions(snapshot: Snapshot, *, most: int = MAX_MADE_QUESTIONS) -> Iterator[Any]:
     """Yield questions made from the structure of every document, at most so many."""
-    left = most
-    for doc_id in snapshot.documents():
-        chunks = snapshot.chunks(doc_id)
-        loaded = ParsedDocument(
-            snapshot.document(doc_id),
-            chunks,
-            snapshot.links(doc_id),
-            snapshot.facts([chunk.id for chunk in chunks]),
-        )
-        for record in records(snapshot, loaded, most=MAX_PER_KIND_OF_SETS):
-            if not left:
-                return
-            left -= 1
-            yield record
+
+    def every() -> Iterator[Any]:
+        for doc_id in snapshot.documents():
+            chunks = snapshot.chunks(doc_id)
+            facts = snapshot.facts([chunk.id for chunk in chunks])
+            links = snapshot.links(doc_id)
+            loaded = ParsedDocument(snapshot.document(doc_id), chunks, links, facts)
+            yield from records(snapshot, loaded, most=MAX_PER_KIND_OF_SETS)
+
+    yield from islice(every(), most)
 
 
 SYSTEM = """\
@@ -446,7 +421,8 @@ def written_questions(places: Sequence[Chunk], model: LanguageModel) -> Iterator
         usage = next((piece for piece in pieces if isinstance(piece, Usage)), None)
         text = "".join(piece for piece in pieces if isinstance(piece, str))
         question = usable(text, place)
-        record = _written_record(question, place, model.model) if question else None
+        kind = f"written by {model.model}"
+        record = _record("written", question, place, kind) if question else None
         yield Written(place, record, usage)
 
 
@@ -455,32 +431,11 @@ def usable(text: str, place: Chunk) -> str:
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     line = lines[0].removeprefix("Question:").strip().strip('"“”') if lines else ""
     is_question = line.endswith("?") and len(line) <= MAX_QUESTION_CHARS
-    if not is_question or _ABOUT_ITSELF.search(line) or _names(line, place):
+    key = locator_key(place.locator)
+    is_given_away = any(c.isdigit() for c in key) and key in locator_key(line)
+    if not is_question or _ABOUT_ITSELF.search(line) or is_given_away:
         return ""
     asked, said = (_QUESTION_WORD.findall(words.casefold()) for words in (line, place.text))
     runs = {tuple(said[at : at + COPIED]) for at in range(len(said) - COPIED + 1)}
     is_copied = any(tuple(asked[at : at + COPIED]) in runs for at in range(len(asked)))
     return "" if is_copied else line
-
-
-def _names(line: str, place: Chunk) -> bool:
-    """Return whether a question gives its place away."""
-    key = locator_key(place.locator)
-    return any(c.isdigit() for c in key) and key in locator_key(line)
-
-
-def _written_record(question: str, place: Chunk, model: str) -> dict[str, Any]:
-    name = blake2b(f"{question}\0{place.id}".encode(), digest_size=8).hexdigest()
-    gold = {
-        "document": place.span.doc_id,
-        "locator": place.locator,
-        "start": place.span.start,
-        "end": place.span.end,
-    }
-    return {
-        "id": f"written-{name}",
-        "question": question,
-        "gold": {"any": [gold]},
-        "kind": f"written by {model}",
-        "synthetic": True,
-    }

@@ -81,8 +81,7 @@ class WordMeasures:
             if measure.variant == "floor":
                 first = self._drawn(gold, measure.depth or 1)
             elif measure.variant != "loose":
-                pairs = zip(first, hits, strict=False)
-                first = [chunk for chunk, hit in pairs if hit.meets]
+                first = [chunk for chunk, hit in zip(first, hits, strict=False) if hit.meets]
             found = self.words.of("\n".join(chunk.text for chunk in first))
             taken[str(measure)] = lcs_score(sought, found)
         return taken
@@ -94,10 +93,9 @@ class WordMeasures:
         for _ in range(TRIES * many):
             document = chance.choice(self.documents)
             searched = [chunk for chunk in self.corpus.chunks(document) if chunk.searched]
-            chunk = chance.choice(searched) if searched else None
-            if chunk is not None and chunk.id not in gold.chunks and len(drawn) < many:
+            if searched and (chunk := chance.choice(searched)).id not in gold.chunks:
                 drawn.append(chunk)
-        return drawn
+        return drawn[:many]
 
     def _similarity(self, answer: str, chunks: Sequence[Chunk]) -> float:
         if not chunks:

@@ -59,7 +59,7 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Where long work is done (docs/cluster.md, extra ``ray``). Changes no result."""
+    """Where documents are read and encoded (docs/cluster.md, extra ``ray``). Changes no result."""
 
     # "": processes of this machine; "auto": the Ray cluster that this machine belongs to;
     # "host:6379": the one with this head; "ray://host:10001": one that this machine is no part of;

@@ -13,7 +13,7 @@ from pincite.model.errors import StoreError
 from pincite.model.types import Box, Chunk, Document, Enrichment, Link, ReaderWarning
 from pincite.store.files import Array, explained
 from pincite.store.graph import GraphRows
-from pincite.store.manifest import POINTER, Manifest, current, home_of, manifest_file, pointer
+from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk
 
 KEPT_CHARS = 16_000_000  # of the texts of recently used documents
@@ -198,13 +198,6 @@ class Snapshot:
         """Return a model's vectors of each segment; None where a segment has none."""
         known = {each.entry.segment: each for each in self.vectors if each.entry.model == model}
         return [known.get(segment.entry.name) for segment in self.segments]
-
-    def files(self) -> list[str]:
-        """Return the files of this generation as its folder calls them; a server has none."""
-        homes = [home_of(self.folder, entry) for entry in self.manifest.entries]
-        files = [manifest_file(self.folder, self.manifest.generation), self.folder / POINTER]
-        files += [file for home in homes for file in sorted(home.iterdir())]
-        return [str(file.relative_to(self.folder)) for file in files]
 
     def graph_rows(self) -> GraphRows:
         """Return what reads the graph."""

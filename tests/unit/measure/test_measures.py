@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+from figures import Figures
 from pincite.measure.imports import cited_clauses
-from pincite.measure.statistics import Figures, bootstrap_interval
+from pincite.measure.statistics import bootstrap_interval
 from pincite.measure.words import WordNumbers, lcs_score
 
 

@@ -15,9 +15,9 @@ GOOD = {
 
 
 def rule_of(rules: Cleaning | None = None, **change: object) -> str | None:
-    cleaned = clean([{**GOOD, **change}], rules, has_document=lambda name: name == "law/code")
-    assert len(cleaned.kept) + sum(cleaned.removed.values()) == 1
-    return next((rule for rule, count in cleaned.removed.items() if count), None)
+    kept, removed = clean([{**GOOD, **change}], rules, has_document=lambda name: name == "law/code")
+    assert len(kept) + sum(removed.values()) == 1
+    return next((rule for rule, count in removed.items() if count), None)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_thresholds_are_settings_and_languages_can_be_kept() -> None:
 
 def test_counts_add_up_and_a_question_counts_once() -> None:
     items = [GOOD, {**GOOD, "questions": "?", "answers": ""}, {**GOOD, "questions": "?"}]
-    cleaned = clean(items)
-    assert list(cleaned.removed) == list(RULES)
-    assert cleaned.removed["missing_field"] == cleaned.removed["too_short"] == 1
-    assert cleaned.kept == [GOOD]
+    kept, removed = clean(items)
+    assert list(removed) == list(RULES)
+    assert removed["missing_field"] == removed["too_short"] == 1
+    assert kept == [GOOD]

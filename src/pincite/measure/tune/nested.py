@@ -47,17 +47,17 @@ class Costs:
         classes = {cost_class(trial): trial for trial in trials}
         go = sha256("\n".join(sorted(classes)).encode()).hexdigest()[:16]
         state = self.bench.state
-        known = {name: state.cost(f"{go} {name}") for name in classes}
-        if None in known.values():
-            known = {name: asdict(cost) for name, cost in self._timed(classes).items()}
-            for name, cost in known.items():
-                state.add_cost(f"{go} {name}", cost or {})
-        found = {name: cost or {} for name, cost in known.items()}
-        return {
-            trial.key: Cost(own["p50"], own["p95"], int(own["n"]))
-            for trial in trials
-            if (own := found[cost_class(trial)])
+        stored = [state.cost(f"{go} {name}") for name in classes]
+        known = {
+            name: Cost(kept["p50"], kept["p95"], int(kept["n"]))
+            for name, kept in zip(classes, stored, strict=True)
+            if kept
         }
+        if len(known) < len(classes):
+            known = self._timed(classes)
+            for name, cost in known.items():
+                state.add_cost(f"{go} {name}", asdict(cost))
+        return {trial.key: known[cost_class(trial)] for trial in trials}
 
     def _timed(self, classes: Mapping[str, Trial]) -> dict[str, Cost]:
         indexes = {name: self._index(trial) for name, trial in classes.items()}
@@ -70,7 +70,11 @@ class Costs:
                 start = time.perf_counter()
                 index.search(text, budget_ms=0)
                 spent[name].append(1000 * (time.perf_counter() - start))
-        return {name: _cost(values) for name, values in spent.items()}
+        found = {}
+        for name, values in spent.items():
+            p50, p95 = np.percentile(values, [50, 95])
+            found[name] = Cost(round(float(p50), 2), round(float(p95), 2), len(values))
+        return found
 
     def _index(self, trial: Trial) -> IndexReader:
         """Return the very index that a search with these settings would use."""
@@ -82,11 +86,6 @@ class Costs:
             stages = [*index.searcher.stages, ("learned", learned)]
             index.searcher = replace(index.searcher, stages=stages)
         return index
-
-
-def _cost(milliseconds: Sequence[float]) -> Cost:
-    low, high = np.percentile(milliseconds, [50, 95])
-    return Cost(round(float(low), 2), round(float(high), 2), len(milliseconds))
 
 
 SAME = 1e-12
@@ -153,7 +152,7 @@ def is_within(lead: Array, groups: Sequence[str]) -> bool:
 DEFAULT, TUNED = "default", "tuned"
 MAX_UNDOINGS = 4
 # What trials take, by key, timed in one go.
-CostsOf = Callable[[Iterable[Trial]], Mapping[str, Cost]]
+CostsOf = Callable[[Sequence[Trial]], Mapping[str, Cost]]
 
 
 @dataclass(frozen=True)
@@ -221,8 +220,11 @@ def tune(
     climb([*inner, outer], axes, bench.values, passes)
     chooser = Chooser(bench, fixed[DEFAULT], costs, budget_ms)
     *by_fold, choice = chooser.chosen([*inner, outer])
-    held_out = _held_out(bench, by_fold, fixed, folds)
-    return Tuned(fixed[DEFAULT], choice, tuple(by_fold), fixed, held_out, folds)
+    # Each question under what was chosen without its fold.
+    of_folds = np.array(bench.values(by_fold))
+    values = {TUNED: of_folds[folds.fold, np.arange(len(folds.groups))]}
+    values |= zip(fixed, bench.values(list(fixed.values())), strict=True)
+    return Tuned(fixed[DEFAULT], choice, tuple(by_fold), fixed, values, folds)
 
 
 class Chooser:
@@ -257,23 +259,19 @@ class Chooser:
     def _simplest(self, climbers: Sequence[Climber]) -> list[Trial]:
         """Return of each the simplest within one standard error of its best that is in time."""
         groups = self.bench.asking.folds.groups
-        if self.budget_ms:
-            self._leave_out_slow(climbers)
+        if self.budget_ms:  # what takes too long is forgotten; the default is left if all does
+            self._time(trial for each in climbers for trial in each.visited.values())
+            for each in climbers:
+                quick = [t for t in each.visited.values() if self._cost(t).p95 <= self.budget_ms]
+                each.visited = {trial.key: trial for trial in quick or [self.default]}
         near = [nearest(each, self.bench.values, groups) for each in climbers]
         self._time(trial for some in near for trial in some)
         return [min(some, key=self._order) for some in near]
 
-    def _leave_out_slow(self, climbers: Sequence[Climber]) -> None:
-        """Let climbers forget what takes too long; the default is left if everything does."""
-        self._time(trial for each in climbers for trial in each.visited.values())
-        for each in climbers:
-            quick = {k: t for k, t in each.visited.items() if self._cost(t).p95 <= self.budget_ms}
-            each.visited = quick or {self.default.key: self.default}
-
     def _time(self, trials: Iterable[Trial]) -> None:
         """Time what was not timed yet."""
         new = {cost_class(t): t for t in trials if cost_class(t) not in self._spent}
-        spent = self.costs(new.values()) if new else {}
+        spent = self.costs(list(new.values())) if new else {}
         self._spent |= {name: spent[trial.key] for name, trial in new.items()}
 
     def _cost(self, trial: Trial) -> Cost:
@@ -283,15 +281,3 @@ class Chooser:
         """Fewer parts are simpler, then less time, then fewer changes."""
         changes = changes_between(trial.settings, self.default.settings)
         return len(parts_of(trial)), self._cost(trial).p50, len(changes)
-
-
-def _held_out(
-    bench: TrialRunner, by_fold: Sequence[Trial], fixed: Mapping[str, Trial], folds: Folds
-) -> dict[str, Array]:
-    """Return the values of each question under what was chosen without its fold."""
-    tuned = np.zeros(len(folds.groups))
-    for number, values in enumerate(bench.values(by_fold)):
-        is_own = folds.fold == number
-        tuned[is_own] = values[is_own]
-    own = dict(zip(fixed, bench.values(list(fixed.values())), strict=True))
-    return {TUNED: tuned, **own}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pincite.index.postings import Array
 from pincite.measure.grades import tabulated
@@ -16,7 +15,7 @@ from pincite.measure.questions import Question, QuestionSet
 from pincite.measure.report import render
 from pincite.measure.statistics import compare, mean_with_interval
 from pincite.measure.tune.nested import DEFAULT, TUNED
-from pincite.measure.tune.session import Ablation, Session, look
+from pincite.measure.tune.session import Ablation, Session, counter_of, look
 from pincite.measure.tune.shared import Ground, folded
 from pincite.measure.tune.space import Trial, changes_between, nested, parts_of, said
 from pincite.model.errors import SourceError, reason_of
@@ -31,32 +30,23 @@ MAX_TRIALS = 2000  # listed; the best ones
 def summarise(session: Session, program: str, made: str) -> dict[str, Any]:
     """Return all that a report shows."""
     tuned, folds = session.tuned, session.tuned.folds
+    asked, default = session.questions, tuned.default.settings
     costs = {name: asdict(cost) for name, cost in session.costs.items()}
+    members = Counter(folds.groups)
+    sizes = {"groups": len(members), "largest": max(members.values())}
+    choice = {"settings": said(tuned.choice, default), "parts": list(parts_of(tuned.choice))}
     return {
         "program": program,
         "made": made,
-        "questions": {
-            "name": session.questions.name,
-            "hash": session.questions.hash,
-            "counted": len(folds.groups),
-        },
+        "questions": {"name": asked.name, "hash": asked.hash, "counted": len(folds.groups)},
         "measure": str(session.wish.measure),
-        "folds": {
-            "count": folds.count,
-            "by": folds.by,
-            "groups": len(set(folds.groups)),
-            "largest": folds.largest,
-        },
+        "folds": {"count": folds.count, "by": folds.by, **sizes},
         "trials": len(session.bench.tried),
         "budget_ms": session.wish.budget_ms,
         "untried": dict(session.untried),
         "verdict": tuned.gain.verdict,
-        "kept": said(tuned.kept, session.tuned.default.settings),
-        "choice": {
-            "settings": said(tuned.choice, tuned.default.settings),
-            "parts": list(parts_of(tuned.choice)),
-            "cost": costs["choice"],
-        },
+        "kept": said(tuned.kept, default),
+        "choice": {**choice, "cost": costs["choice"]},
         "notes": _notes(session),
         "gain": tuned.gain.plain(),
         "pipelines": _pipelines(session, costs),
@@ -109,15 +99,11 @@ def _by_fold(session: Session) -> list[dict[str, Any]]:
     found = []
     for number, trial in enumerate(tuned.by_fold):
         is_own = tuned.folds.fold == number
-        found.append(
-            {
-                "fold": number + 1,
-                "questions": int(is_own.sum()),
-                "choice": said(trial, tuned.default.settings),
-                TUNED: float(tuned.values[TUNED][is_own].mean()),
-                "fixed": {name: float(tuned.values[name][is_own].mean()) for name in tuned.fixed},
-            }
-        )
+        means = {name: float(values[is_own].mean()) for name, values in tuned.values.items()}
+        choice = {"choice": said(trial, tuned.default.settings), TUNED: means[TUNED]}
+        fixed = {name: means[name] for name in tuned.fixed}
+        row = {"fold": number + 1, "questions": int(is_own.sum())}
+        found.append({**row, **choice, "fixed": fixed})
     return found
 
 
@@ -126,15 +112,11 @@ def _tried(session: Session) -> list[dict[str, Any]]:
     trials = list(session.bench.tried.values())
     default = session.tuned.default
     values = session.bench.values([default, *trials])
-    rows: list[dict[str, Any]] = [
-        {
-            "settings": said(trial, default.settings),
-            "mean": float(own.mean()),
-            "change": float((own - values[0]).mean()),
-            "parts": len(parts_of(trial)),
-        }
-        for trial, own in zip(trials, values[1:], strict=True)
-    ]
+    rows: list[dict[str, Any]] = []
+    for trial, own in zip(trials, values[1:], strict=True):
+        row = {"settings": said(trial, default.settings), "mean": float(own.mean())}
+        change = float((own - values[0]).mean())
+        rows.append({**row, "change": change, "parts": len(parts_of(trial))})
     return sorted(rows, key=lambda row: -row["mean"])[:MAX_TRIALS]
 
 
@@ -143,14 +125,12 @@ SHOWN_TRIALS = 300
 
 def page(values: dict[str, Any]) -> str:
     """Return the page of a tuning's summary."""
-    title = f"Tuning: {values['questions']['name']}"
     spots = [
         (e["name"], e["cost"]["p50"], e["cost"]["p95"], e["value"], e["low"], e["high"])
         for e in values["pipelines"]
     ]
-    return render(
-        "tuning.html.j2", title=title, values=values, spots=spots, shown_trials=SHOWN_TRIALS
-    )
+    more = {"title": f"Tuning: {values['questions']['name']}", "shown_trials": SHOWN_TRIALS}
+    return render("tuning.html.j2", values=values, spots=spots, **more)
 
 
 def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -> Session:
@@ -159,32 +139,27 @@ def looked_at(session: Session, file: Path, questions: QuestionSet, made: str) -
     if len(asked) < 2:
         raise SourceError(f"{file} has no two questions with an answer", hint="give more of them")
     peeks = look(file, questions, made)
+    warning = (
+        f"these hold-out questions were looked at {peeks} times: what was chosen after "
+        "an earlier look has seen them, and the figure is too good"
+    )
     tuned = session.tuned
-    before = _values(session, asked, tuned.default, None)
+    ground, before = _values(session, asked, tuned.default, None)
     model = session.model if tuned.kept.learned else None
-    after = _values(session, asked, tuned.kept, model)
-    ground = _ground(session, asked, tuned.default)
+    _, after = _values(session, asked, tuned.kept, model)
     groups = folded(ground.golds, ground.corpus, 2).groups
-    figures = {
-        "peeks": peeks.count,
-        "counter": str(peeks.file),
-        "warning": peeks.warning,
-        "default": mean_with_interval(before, groups),
-        "kept": mean_with_interval(after, groups),
-        **compare(before, after, groups).plain(),
-    }
+    looks = {"peeks": peeks, "counter": str(counter_of(file))}
+    means = [mean_with_interval(each, groups) for each in (before, after)]
+    figures = {**looks, "warning": warning if peeks > 1 else "", "default": means[0]}
+    figures |= {"kept": means[1], **compare(before, after, groups).plain()}
     return replace(session, held_out=figures)
-
-
-def _ground(session: Session, asked: list[Question], trial: Trial) -> Ground:
-    own = session.bench.asking.ground_of(trial.settings)
-    return Ground(own.opened, asked, own.scorer)
 
 
 def _values(
     session: Session, asked: list[Question], trial: Trial, model: RankerModel | None
-) -> Array:
-    ground = _ground(session, asked, trial)
+) -> tuple[Ground, Array]:
+    own = session.bench.asking.ground_of(trial.settings)
+    ground = Ground(own.opened, asked, own.scorer)
     depth = session.bench.asking.depth
     plan = ground.plan(trial.settings, max(depth, model.k if model else 0))
     stage = Learned(model, Features(ground.opened)) if model else None
@@ -194,7 +169,7 @@ def _values(
         if stage:
             table = stage(ground.query(asked[at].text, plan), table)
         lines.append(ground.line(at, table.best(depth).names()))
-    return np.asarray(session.wish.measure.of(tabulated(lines)))
+    return ground, session.wish.measure.of(tabulated(lines))
 
 
 SETTINGS, REPORT, PAGE, MODEL = "pincite.toml", "report.json", "report.html", "ranker.json"
@@ -224,7 +199,7 @@ def settings_file(session: Session, folder: Path) -> str:
     low, high = gain.interval
     lines = [
         f"# Written by pincite tune: {len(session.bench.tried)} trials on "
-        f"{len(tuned.folds.groups)} questions of {_comment(session.questions.name)} "
+        f"{len(tuned.folds.groups)} questions of {' '.join(session.questions.name.split())} "
         f"({session.questions.hash}).",
         f"# {measure} on folds not seen: {tuned.values[TUNED].mean():.3f} tuned, "
         f"{tuned.values[DEFAULT].mean():.3f} before; {gain.difference:+.3f} "
@@ -246,7 +221,8 @@ def settings_file(session: Session, folder: Path) -> str:
             if note and note != said:  # settings that belong together are told of once
                 lines.append(f"# {note}")
                 said = note
-            lines.append(f"{key} = {_toml(value)}")
+            # Strings, numbers and truth values are in TOML as in JSON.
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 
@@ -263,12 +239,3 @@ def _notes_file(ablations: Sequence[Ablation]) -> Mapping[str, str]:
         if each.change.startswith("learned ranker"):
             found["learn.model"] = note
     return found
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML writes it; strings, numbers and truth values are as in JSON."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _comment(text: str) -> str:
-    return " ".join(text.split())

@@ -11,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pincite.cluster import connected
 from pincite.encode.models import spec_of
 from pincite.index.opened import OpenIndex
 from pincite.index.vectors import TokenIndex
@@ -34,7 +33,7 @@ from pincite.measure.tune.space import (
     Watcher,
     undoings,
 )
-from pincite.measure.tune.trials import Nodes, TrialOptions, TrialRunner
+from pincite.measure.tune.trials import TrialOptions, TrialRunner
 from pincite.model.errors import MALFORMED, ConfigError, MissingExtra, SourceError, require
 from pincite.model.settings import USUAL_WEIGHT, Settings
 from pincite.read.load import find_files
@@ -78,14 +77,9 @@ class Sources:
             own = Settings.from_shape(shape, origin=str(self.index))
             self.settings = replace(settings, ingest=own.ingest, tokens=own.tokens)
 
-    @property
-    def reads_files(self) -> bool:
-        return self.index is None
-
     def identity(self) -> str:
         """Return what changes when the documents do: the current generation with its hash."""
-        folder = self.index or self._made(self.settings)
-        return pointer_text(folder)
+        return pointer_text(self.index or self._made(self.settings))
 
     def ground(
         self, settings: Settings, questions: Sequence[Question], scorer: RememberedPairs | None
@@ -128,11 +122,11 @@ class Sources:
                 ground.opened.snapshot.close()
 
 
-def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest: int) -> str:
+def missing(axis: Axis, sources: Sources, ground: Ground) -> str:
     """Return why an axis cannot be tried here; empty if it can."""
     spec = spec_of(sources.settings.embedding)
     has_vectors = spec is not None and ground.opened.has_vectors(spec.id)
-    if axis.needs == FILES and not sources.reads_files:
+    if axis.needs == FILES and sources.index is not None:
         return "needs the files: an index is cut already"
     if axis.needs in (VECTORS, TOKENS) and not has_vectors:
         return "the index has no vectors"
@@ -140,8 +134,9 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
         spec is None or not spec.has_tokens or TokenIndex(ground.opened.snapshot, spec.id).is_empty
     ):
         return "the index has no codes of tokens (pincite ingest --set late.weight=0.3 adds them)"
-    if axis.needs == EXAMPLES and examples < fewest:
-        return f"{examples} questions are too few to learn from ({fewest} at least)"
+    examples = sum(gold.is_evaluable for gold in ground.golds)
+    if axis.needs == EXAMPLES and examples < MIN_EXAMPLES:
+        return f"{examples} questions are too few to learn from ({MIN_EXAMPLES} at least)"
     if axis.needs == EXAMPLES and sources.settings.learn.model:
         return "learn.model is set already"
     return ""
@@ -150,30 +145,12 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
 MAX_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Peeks:
-    """The looks at a hold-out, this one included."""
-
-    count: int
-    file: Path
-
-    @property
-    def warning(self) -> str:
-        """What to think of the figure; empty after the first look."""
-        if self.count < 2:
-            return ""
-        return (
-            f"these hold-out questions were looked at {self.count} times: what was chosen after "
-            "an earlier look has seen them, and the figure is too good"
-        )
-
-
 def counter_of(file: Path) -> Path:
     """Return where the looks at a file of questions are counted."""
     return file.with_name(f"{file.name}.peeks.json")
 
 
-def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
+def look(file: Path, questions: QuestionSet, made: str) -> int:
     """Count a look, before anything is asked, and return how many there were with this one."""
     counter = counter_of(file)
     looks = _looks(counter)
@@ -186,7 +163,7 @@ def look(file: Path, questions: QuestionSet, made: str) -> Peeks:
             f"the look at {file} cannot be counted: {error}",
             hint="put the hold-out into a folder that can be written",
         ) from error
-    return Peeks(sum(not set(own).isdisjoint(each["questions"]) for each in looks), counter)
+    return sum(not set(own).isdisjoint(each["questions"]) for each in looks)
 
 
 def _looks(counter: Path) -> list[dict[str, Any]]:
@@ -255,7 +232,6 @@ class Session:
     wish: Wish
     tuned: Tuned
     bench: TrialRunner
-    axes: tuple[Axis, ...]
     untried: Mapping[str, str]  # axes with the reason why they were not tried
     costs: Mapping[str, Cost]  # of the fixed pipelines and the choice, by name
     ablations: Sequence[Ablation]
@@ -266,86 +242,59 @@ class Session:
 def check(questions: QuestionSet, wish: Wish) -> list[Question]:
     """Return the questions that count; an error with a remedy if the wish cannot be met."""
     if wish.measure.name not in MEASURES:
-        raise ConfigError(
-            f"{wish.measure} cannot be tuned for", hint=f"one of {', '.join(MEASURES)}"
-        )
-    unknown = [name for name in wish.skipped if name not in {axis.name for axis in AXES}]
-    if unknown:
-        raise ConfigError(
-            f"nothing called {unknown[0]!r} is tried",
-            hint=f"known: {', '.join(axis.name for axis in AXES)}",
-        )
+        known = f"one of {', '.join(MEASURES)}"
+        raise ConfigError(f"{wish.measure} cannot be tuned for", hint=known)
+    names = [axis.name for axis in AXES]
+    for name in wish.skipped:
+        if name not in names:
+            known = f"known: {', '.join(names)}"
+            raise ConfigError(f"nothing called {name!r} is tried", hint=known)
     asked = [question for question in questions.questions if question.needs]
     if not asked:
-        raise SourceError(
-            f"{questions.name} has no question with an answer", hint="see docs/evaluate.md"
-        )
+        what = f"{questions.name} has no question with an answer"
+        raise SourceError(what, hint="see docs/evaluate.md")
     return asked
 
 
 def about(questions: QuestionSet, sources: Sources, wish: Wish) -> dict[str, Any]:
     """Return what the state belongs to: with any other of it, its numbers mean nothing."""
-    return {
-        "questions": questions.hash,
-        "documents": sources.identity(),
-        "measure": str(wish.measure),
-        "settings": sources.settings.fingerprint(),
-        "folds": wish.folds,
-    }
+    found = {"questions": questions.hash, "documents": sources.identity()}
+    found |= {"measure": str(wish.measure), "settings": sources.settings.fingerprint()}
+    return {**found, "folds": wish.folds}
 
 
 def run(
     sources: Sources, questions: QuestionSet, wish: Wish, state: State, watcher: Watcher | None
 ) -> Session:
     """Tune: everything that was worked out before comes from the state."""
-    with connected(sources.settings.cluster) as cluster:
-        asked = check(questions, wish)
-        base = sources.settings
-        scorer = _scorer(base, state)
-        ground = sources.ground(base, asked, scorer)
-        folds = folded(ground.golds, ground.corpus, wish.folds)
-        asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
-        nodes = Nodes(cluster, base, wish.measure, asking.depth) if cluster is not None else None
-        bench = TrialRunner(asking, state, scorer, watcher, nodes)
-        examples = sum(gold.is_evaluable for gold in ground.golds)
-        axes, untried = _axes(sources, wish, ground, examples)
-        fixed = _fixed(base, axes, wish)
-        costs = Costs(bench, [question.text for question in asked])
-        tuned = tune(
-            bench,
-            _start(base),
-            axes,
-            fixed,
-            lambda trials: costs.together(list(trials)),
-            wish.budget_ms,
-            wish.passes,
-        )
-        model = None
-        if tuned.choice.learned:
-            about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
-            own = asking.ground_of(tuned.choice.settings)
-            model = bench.learned.model(own, tuned.choice, about_it)
-        undone = undoings(tuned.choice, tuned.default.settings)
-        spent = costs.together([*fixed.values(), tuned.choice, *undone.values()])
-        named = {**fixed, "choice": tuned.choice}
-        by_name = {name: spent[trial.key] for name, trial in named.items()}
-        ablations = _ablations(bench, tuned, undone, spent)
-        return Session(questions, wish, tuned, bench, axes, untried, by_name, ablations, model)
+    asked = check(questions, wish)
+    base = sources.settings
+    inner = open_scorer(replace(base.rerank, enabled=True))
+    scorer = RememberedPairs(inner, state.pairs()) if inner else None
+    ground = sources.ground(base, asked, scorer)
+    folds = folded(ground.golds, ground.corpus, wish.folds)
+    asking = TrialOptions(wish.measure, folds, lambda s: sources.ground(s, asked, scorer))
+    bench = TrialRunner(asking, state, scorer, watcher)
+    axes, untried = _axes(sources, wish, ground)
+    fixed = _fixed(base, axes)
+    costs = Costs(bench, [question.text for question in asked])
+    # The search begins with the settings in the pipeline that has everything.
+    start = replace(base, search=replace(base.search, pipeline="default"))
+    tuned = tune(bench, start, axes, fixed, costs.together, wish.budget_ms, wish.passes)
+    model = None
+    if tuned.choice.learned:
+        about_it = {"questions": len(asked), "settings": tuned.choice.settings.fingerprint()}
+        own = asking.ground_of(tuned.choice.settings)
+        model = bench.learned.model(own, tuned.choice, about_it)
+    undone = undoings(tuned.choice, tuned.default.settings)
+    spent = costs.together([*fixed.values(), tuned.choice, *undone.values()])
+    named = {**fixed, "choice": tuned.choice}
+    by_name = {name: spent[trial.key] for name, trial in named.items()}
+    ablations = _ablations(bench, tuned, undone, spent)
+    return Session(questions, wish, tuned, bench, untried, by_name, ablations, model)
 
 
-def _scorer(settings: Settings, state: State) -> RememberedPairs | None:
-    inner = open_scorer(replace(settings.rerank, enabled=True))
-    return RememberedPairs(inner, state.pairs()) if inner else None
-
-
-def _start(base: Settings) -> Settings:
-    """Return where the search begins: the settings in the pipeline that has everything."""
-    return replace(base, search=replace(base.search, pipeline="default"))
-
-
-def _axes(
-    sources: Sources, wish: Wish, ground: Any, examples: int
-) -> tuple[tuple[Axis, ...], dict[str, str]]:
+def _axes(sources: Sources, wish: Wish, ground: Ground) -> tuple[tuple[Axis, ...], dict[str, str]]:
     """Return the axes that can be tried, and why the others cannot."""
     untried: dict[str, str] = {}
     for axis in AXES:
@@ -353,23 +302,19 @@ def _axes(
             untried[axis.name] = "skipped"
         elif axis.name in SHAPING and not wish.with_chunking:
             untried[axis.name] = "not asked for (--chunking)"
-        elif why := missing(axis, sources, ground, examples, MIN_EXAMPLES):
+        elif why := missing(axis, sources, ground):
             untried[axis.name] = why
-    return tuple(map(_installed, (each for each in AXES if each.name not in untried))), untried
-
-
-def _installed(axis: Axis) -> Axis:
-    """Return the axis without rankers whose library is not there."""
+    axes = [each for each in AXES if each.name not in untried]
     try:
-        if "lambdamart" in axis.learned:
+        if any(each.learned for each in axes):
             require("lightgbm", extra="learn")
-    except MissingExtra:
-        kept = tuple(kind for kind in axis.learned if kind != "lambdamart")
-        return replace(axis, learned=kept)
-    return axis
+    except MissingExtra:  # no ranker whose library is not there is tried
+        kinds = [tuple(kind for kind in each.learned if kind != "lambdamart") for each in axes]
+        axes = [replace(each, learned=some) for each, some in zip(axes, kinds, strict=True)]
+    return tuple(axes), untried
 
 
-def _fixed(base: Settings, axes: Sequence[Axis], wish: Wish) -> dict[str, Trial]:
+def _fixed(base: Settings, axes: Sequence[Axis]) -> dict[str, Trial]:
     """Return the pipelines that nobody tuned: the settings as they are, and every preset."""
     names = {axis.name for axis in axes}
     needs = {"dense": "fusion", "hybrid+late": "late interaction", "hybrid+rerank": "cross-encoder"}

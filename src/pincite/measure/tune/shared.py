@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -14,13 +14,13 @@ from pincite.index.filters import audience_of
 from pincite.index.opened import OpenIndex
 from pincite.index.postings import Array
 from pincite.measure.coverage import Corpus, CoveredGold
-from pincite.measure.grades import GradedQuestion, Measure, tabulated
+from pincite.measure.grades import GradedQuestion
 from pincite.measure.learning import Examples, fit, fit_calibrated, folds_by_group
 from pincite.measure.questions import Question
 from pincite.measure.tune.space import LEARNED_K, Trial, Watcher
 from pincite.model.errors import SourceError
 from pincite.model.settings import LATE, LateSettings, RerankSettings, Settings
-from pincite.model.types import Filters, PairScorer, Query
+from pincite.model.types import Chunk, Filters, PairScorer, Query
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import section_of
 from pincite.search.feature_table import NAMES, Features
@@ -57,12 +57,14 @@ class Ground:
         self._parsed: dict[Hashable, ParsedQuery] = {}
         self._memory: dict[Hashable, Any] = {}  # of the question that is being asked
         self._asked = -1
-        self._searched: dict[str, bool] = {}
+        self._unsearched: dict[str, Chunk | None] = {}  # None for those that are searched
 
     def plan(self, settings: Settings, k: int) -> TrialPlan:
         """Return the stages of a search with these settings; those of equal ones share tables."""
         reads = settings.rerank.enabled or settings.search.pipeline == RERANKED
-        searcher = build(_strict(settings), self.opened, self.scorer if reads else None)
+        # No way around a model that fails: it is what is measured.
+        strict = replace(settings, rerank=replace(settings.rerank, on_error="raise"))
+        searcher = build(strict, self.opened, self.scorer if reads else None)
         if searcher.meaning is not None:  # a question's vector is the same for all trials
             own = lru_cache(maxsize=None)(searcher.meaning.encode)
             name = searcher.meaning.encoder.spec.id
@@ -71,7 +73,12 @@ class Ground:
         stages = []
         for at, (name, stage) in enumerate(searcher.stages):
             done = (done, name, _settings_of(name, settings) if at >= searcher.first else "")
-            stages.append((done, self._sharing(stage) if isinstance(stage, Gather) else stage))
+            # Scorers score a question once for all trials, but where a route decides for each
+            # search which rows are scored.
+            if isinstance(stage, Gather) and stage.router is None:
+                scorers: list[RowScorer] = [_Shared(each, self._once) for each in stage.scorers]
+                stage = replace(stage, scorers=scorers)
+            stages.append((done, stage))
         return TrialPlan(settings, k, searcher, stages)
 
     def table(self, at: int, plan: TrialPlan) -> Candidates:
@@ -95,24 +102,16 @@ class Ground:
     def line(self, at: int, ids: Sequence[str]) -> GradedQuestion:
         """Return what the hits of a question bring."""
         gold = self.golds[at]
-        self._look_up([i for i in ids if i not in gold.chunks])
-        meets = [gold.chunks[i] if i in gold.chunks else self._met(i, gold) for i in ids]
+        new = [i for i in ids if i not in gold.chunks and i not in self._unsearched]
+        for chunk in self.opened.snapshot.get(new) if new else ():
+            self._unsearched[chunk.id] = None if chunk.searched else chunk
+        meets = []
+        for i in ids:
+            # Not among the gold: a place above a searched one may meet a need. What was judged to
+            # be no answer and what nobody judged bring the same.
+            above = None if i in gold.chunks else self._unsearched[i]
+            meets.append(gold.met_by(above) if above else gold.chunks.get(i, {}))
         return GradedQuestion(meets, gold.ideal, len(gold.question.needs))
-
-    def _met(self, chunk_id: str, gold: CoveredGold) -> Any:
-        """Return what a chunk meets that is not among the gold: a place above a searched one may.
-
-        What was judged to be no answer and what nobody judged bring the same.
-        """
-        if self._searched[chunk_id]:
-            return {}
-        return gold.met_by(self.opened.snapshot.get([chunk_id])[0])
-
-    def _look_up(self, ids: Sequence[str]) -> None:
-        new = [chunk_id for chunk_id in ids if chunk_id not in self._searched]
-        if new:
-            chunks = self.opened.snapshot.get(new)
-            self._searched |= {chunk.id: chunk.searched for chunk in chunks}
 
     def _once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what was made under this key for this question; else make it."""
@@ -120,15 +119,6 @@ class Ground:
             self._memory[key] = make()
         found: Made = self._memory[key]
         return found
-
-    def _sharing(self, gather: Gather) -> Gather:
-        """Return a first stage whose scorers score a question once for all trials.
-
-        Not where a route decides for each search which rows are scored.
-        """
-        if gather.router is not None:
-            return gather
-        return replace(gather, scorers=[_Shared(each, self._once) for each in gather.scorers])
 
     def forget(self) -> None:
         """Drop what is remembered of a question: the next trials are others."""
@@ -148,26 +138,6 @@ class _Shared:
         key = (self.key, id(query))
         scores: Scores = self._once(key, lambda: self._inner.score(query, masks))
         return scores
-
-
-def gains(ground: Ground, at: int, plans: Sequence[TrialPlan], measure: Measure) -> Array:
-    """Return what a question brings under some plans."""
-    rankings = [ground.table(at, plan).names() for plan in plans]
-    return values_of(ground, at, rankings, measure)
-
-
-def values_of(
-    ground: Ground, at: int, rankings: Sequence[Sequence[str]], measure: Measure
-) -> Array:
-    """Return what rankings of one question bring."""
-    if not rankings:
-        return np.zeros(0)
-    return measure.of(tabulated([ground.line(at, ids) for ids in rankings]))
-
-
-def _strict(settings: Settings) -> Settings:
-    """Return the settings with no way around a model that fails: it is what is measured."""
-    return replace(settings, rerank=replace(settings.rerank, on_error="raise"))
 
 
 def _first_stage(settings: Settings) -> str:
@@ -203,11 +173,6 @@ class Folds:
     def count(self) -> int:
         return int(self.fold.max()) + 1
 
-    @property
-    def largest(self) -> int:
-        """How many questions the largest group has."""
-        return max(Counter(self.groups).values())
-
     def left_out(self, number: int) -> Array:
         """Return which questions are not in a fold: those that may be learned from."""
         return np.asarray(self.fold != number)
@@ -215,10 +180,18 @@ class Folds:
 
 def folded(golds: Sequence[CoveredGold], corpus: Corpus, count: int) -> Folds:
     """Return the folds: by document if there are enough, else by section, else by wording."""
+
+    def sections(gold: CoveredGold) -> list[str]:
+        chunks = corpus.snapshot.get(sorted(gold.chunks))
+        return [f"{c.span.doc_id}#{section_of(c.locator) or c.page}" for c in chunks]
+
+    wordings = [f"words: {gold.question.wording}" for gold in golds]
+    own = [[f"group: {g.question.group}"] * bool(g.question.group) for g in golds]
+    every = list(zip(golds, own, wordings, strict=True))
     levels: dict[By, list[list[str]]] = {
-        "document": [_documents(gold) for gold in golds],
-        "section": [_sections(gold, corpus) for gold in golds],
-        "wording": [[_wording(gold)] for gold in golds],
+        "document": [[*sorted(gold.documents), *group, words] for gold, group, words in every],
+        "section": [[*sections(gold), *group, words] for gold, group, words in every],
+        "wording": [[words] for words in wordings],
     }
     for by, keys in levels.items():
         groups = tied(keys)
@@ -255,26 +228,6 @@ def tied(keys: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(home(each[0]) for each in keys)
 
 
-def _wording(gold: CoveredGold) -> str:
-    return f"words: {gold.question.wording}"
-
-
-def _group(gold: CoveredGold) -> list[str]:
-    return [f"group: {gold.question.group}"] if gold.question.group else []
-
-
-def _documents(gold: CoveredGold) -> list[str]:
-    return [*sorted(gold.documents), *_group(gold), _wording(gold)]
-
-
-def _sections(gold: CoveredGold, corpus: Corpus) -> list[str]:
-    chunks = corpus.snapshot.get(sorted(gold.chunks))
-    names = {
-        f"{chunk.span.doc_id}#{section_of(chunk.locator) or chunk.page}": None for chunk in chunks
-    }
-    return [*names, *_group(gold), _wording(gold)]
-
-
 # With fewer questions that a candidate answers there is nothing to learn that would hold.
 MIN_EXAMPLES = 100
 
@@ -296,17 +249,16 @@ class LearnedTrials:
     def values(self, ground: Ground, trial: Trial, watcher: Watcher | None) -> list[Array]:
         """Return for each fold that is left out what the trial brings for every question."""
         tables, examples = self._examples(ground, trial, watcher)
-        count = self.folds.count
-        models = {
-            (one, other): self._model(trial.learned, examples, one, other)
-            for one in range(count)
-            for other in range(one, count)
-        }
+        count, fold = self.folds.count, self.folds.fold
+        models = {}
+        for one, other in combinations_with_replacement(range(count), 2):
+            kept = (fold != one) & (fold != other) & (examples.sizes > 0)
+            models[one, other] = fit(trial.learned, examples.of(kept), NAMES)
         found = np.zeros((count, len(tables)))
         starts, sizes = examples.starts.tolist(), examples.sizes.tolist()
         for at, table in enumerate(tables):
             lines = examples.table[starts[at] : starts[at] + sizes[at]]
-            own = int(self.folds.fold[at])
+            own = int(fold[at])
             pairs = [(min(own, other), max(own, other)) for other in range(count)]
             ordered = [judged(models[pair], table, lines).best(self.depth) for pair in pairs]
             found[:, at] = self._value(ground, at, [each.names() for each in ordered])
@@ -317,11 +269,6 @@ class LearnedTrials:
         _, examples = self._examples(ground, trial, None)
         some = examples.of(examples.sizes > 0)
         return fit_calibrated(trial.learned, some, NAMES, about)[0]
-
-    def _model(self, kind: str, examples: Examples, one: int, other: int) -> RankerModel:
-        fold = self.folds.fold
-        kept = (fold != one) & (fold != other) & (examples.sizes > 0)
-        return fit(kind, examples.of(kept), NAMES)
 
     def _examples(
         self, ground: Ground, trial: Trial, watcher: Watcher | None
@@ -337,7 +284,8 @@ class LearnedTrials:
                 query = ground.query(gold.question.text, plan)
                 own = feature_lines(features, query, table, LEARNED_K)
                 lines.append(own)
-                grades += [_grade(chunk_id, gold) for chunk_id in table.names()[: len(own)]]
+                met = [gold.chunks.get(i, {}) for i in table.names()[: len(own)]]
+                grades += [max(each.values(), default=0.0) for each in met]
                 sizes.append(len(own))
                 tables.append(table.best(max(self.depth, LEARNED_K)))
                 if watcher:
@@ -352,7 +300,3 @@ class LearnedTrials:
             )
             self._last = name, tables, examples
         return self._last[1], self._last[2]
-
-
-def _grade(chunk_id: str, gold: CoveredGold) -> float:
-    return max(gold.chunks.get(chunk_id, {}).values(), default=0.0)

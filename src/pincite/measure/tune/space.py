@@ -6,11 +6,12 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -119,10 +120,7 @@ AXES = (
     Axis("tokens", _grid("tokens", language=["auto", "none"]), FILES),
     Axis("fusion", _FUSIONS, VECTORS),
     Axis("saturation", _grid("lexical", k1=[0.2, 0.4, 0.8, 1.5], b=[0.4, 0.6, 0.8])),
-    Axis(
-        "phrases",
-        _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0]),
-    ),
+    Axis("phrases", _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0])),
     Axis("question words", _grid("lexical", content_words=[True, False])),
     Axis("names", _grid("search", names=[True, False])),
     Axis(
@@ -173,12 +171,8 @@ def parts_of(trial: Trial) -> tuple[str, ...]:
 def cost_class(trial: Trial) -> str:
     """Return a name for all trials that take the same time: weights cost nothing, stages do."""
     settings, parts = trial.settings, parts_of(trial)
-    facts: dict[str, Any] = {
-        "parts": parts,
-        "depth": settings.search.depth,
-        "shape": settings.shape(),
-        "learned": trial.learned,
-    }
+    facts: dict[str, Any] = {"parts": parts, "depth": settings.search.depth}
+    facts |= {"shape": settings.shape(), "learned": trial.learned}
     if "graph" in parts:
         facts["graph"] = [settings.graph.mode, settings.graph.depth]
     if "cross-encoder" in parts:
@@ -229,8 +223,11 @@ def undoings(trial: Trial, default: Settings) -> dict[str, Trial]:
         together.setdefault(_belongs(key), {})[key] = value
     found = {}
     for some in together.values():
-        old = {key: _value(default, key) for key in some}
-        settings = merged(trial.settings, nested(old), origin="tune")
+        old = {
+            section: {name: getattr(getattr(default, section), name) for name in names}
+            for section, names in nested(some).items()
+        }
+        settings = merged(trial.settings, old, origin="tune")
         words = ", ".join(f"{key}={value}" for key, value in some.items())
         found[words] = Trial(settings, trial.learned)
     if trial.learned:
@@ -246,11 +243,6 @@ def _belongs(key: str) -> str:
     return key if section == "lexical" else section
 
 
-def _value(settings: Settings, key: str) -> Any:
-    section, _, name = key.partition(".")
-    return getattr(getattr(settings, section), name)
-
-
 FORMAT = 1
 WAIT_SECONDS = 2.0
 SECONDS_BETWEEN = 2.0  # what is lost at most when the power fails
@@ -263,7 +255,7 @@ CREATE TABLE IF NOT EXISTS costs (class TEXT PRIMARY KEY, cost TEXT NOT NULL) WI
 """
 
 
-class State:
+class State(AbstractContextManager["State"]):
     """Values of trials, scores of pairs and times of pipelines, kept between runs."""
 
     def __init__(self, file: Path | None, about: Mapping[str, Any]) -> None:
@@ -342,9 +334,6 @@ class State:
         self._database.commit()
         self._database.close()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -370,11 +359,6 @@ class RememberedPairs:
             self.known |= read
             self._new |= read
         return [self.known[key] for key in keys]
-
-    def add(self, read: Mapping[bytes, float]) -> None:
-        """Take over what was read elsewhere."""
-        self.known |= read
-        self._new |= read
 
     def taken(self) -> list[tuple[bytes, float]]:
         """Return what was read since the last time, to be kept.

@@ -451,9 +451,6 @@ class ServerSnapshot(Snapshot):
             row[1]: Enrichment.from_plain(json.loads(row[2])) for row in rows if row[2] is not None
         }
 
-    def files(self) -> list[str]:
-        return []
-
     def graph_rows(self) -> ServerGraphRows:
         return ServerGraphRows(self.select)
 

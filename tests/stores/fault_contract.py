@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from tests.stores.documents import build, library, loaded, rules
+
 from pincite.index.builder import IndexBuilder
 from pincite.model.errors import IndexBusy, StoreError, StoreUnavailable
 from pincite.model.settings import Settings, StoreSettings
 from pincite.search.reader import IndexReader
 from pincite.store.location import open_snapshot
-from pincite.testing.documents import build, library, loaded, rules
 
 ASKED, ALSO_ASKED = "how many days to inspect a boiler", "clearance near a crane"
 

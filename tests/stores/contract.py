@@ -1,4 +1,4 @@
-"""What every store of an index has to do, as tests that its author can run.
+"""What every store of an index has to do, one suite for all of them.
 
     class TestMyStore(StoreContract):
         def fresh(self) -> str:
@@ -17,17 +17,26 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.stores.documents import build, exported, library, lines_of, loaded, rules
+
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
-from pincite.model.errors import IndexBusy, PinciteError, StaleIndex, StoreError
+from pincite.model.errors import IndexBusy, PinciteError, StaleIndex, StoreError, is_server
 from pincite.model.settings import Settings, TokenSettings
 from pincite.model.types import Document, Filters, ParsedDocument, Ranking, ReaderWarning
 from pincite.search.reader import IndexReader
-from pincite.store.location import Location, open_snapshot, open_writer, shape_of
-from pincite.testing.documents import build, exported, library, lines_of, loaded, rules
-from pincite.testing.watching import WatchContract
+from pincite.store.location import (
+    GenerationPoller,
+    Location,
+    exists,
+    open_snapshot,
+    open_writer,
+    remove_index,
+    shape_of,
+)
 from pincite.update import embed_index, remove
 
+HOME = Path(__file__).parents[2]  # where a program of its own finds the tests
 QUERIES = (
     "how many days to inspect a boiler",
     "3.2(a)",
@@ -50,7 +59,7 @@ _KILLED = """
 import os, sys
 from pincite.model.settings import Settings
 from pincite.index.builder import IndexBuilder
-from pincite.testing.documents import library, loaded
+from tests.stores.documents import library, loaded
 settings = Settings()
 builder = IndexBuilder(sys.argv[1], settings)
 builder.__enter__()
@@ -61,11 +70,15 @@ os._exit(9)
 """
 
 
-class StoreContract(WatchContract):
+class StoreContract:
     """Tests of one kind of store; a subclass says where a new, empty one is."""
 
     # Search by meaning may miss this share of the hits that an exact one finds.
     least_recall = 1.0
+
+    def fresh(self) -> Location:
+        """Return where an index can be made: nothing is there yet."""
+        raise NotImplementedError
 
     def settings(self) -> Settings:
         """Return the settings that the store is opened with."""
@@ -169,7 +182,7 @@ class StoreContract(WatchContract):
         location = self.fresh()
         build(location, {"a.md": rules(1)})
         command = [sys.executable, "-c", _KILLED, str(location)]
-        done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=120, check=False, cwd=HOME)
         assert done.returncode == 9, done.stderr.decode()
         with open_snapshot(location) as snapshot:
             assert snapshot.documents() == ["a.md"]
@@ -261,6 +274,23 @@ class StoreContract(WatchContract):
                 (one, text), (other, same) = each.result(60)
                 assert (one, other) == ("a.md", "b.md")
                 assert text == same
+
+    def test_whoever_watches_learns_of_a_new_generation(self) -> None:
+        location = self.fresh()
+        watches = [GenerationPoller(location), GenerationPoller(location)]
+        seen = [{each.stamp() for each in watches}]
+        for number in (1, 2):
+            build(location, {"a.md": rules(number)})
+            # Looking changes nothing, and all who look see the same.
+            seen += [{each.stamp() for each in watches} for _ in range(2)]
+        if is_server(location) and remove_index(str(location)):
+            assert {each.stamp() for each in watches} == {""} and not exists(location)
+            build(location, {"a.md": rules(1)})
+            assert {each.stamp() for each in watches}.isdisjoint({"", *set().union(*seen)})
+        for each in watches:
+            each.close()
+        assert seen[0] == {""} and all(len(each) == 1 for each in seen)
+        assert seen[0] != seen[1] == seen[2] != seen[3] == seen[4]
 
     def _same_searches(self, location: Location, folder: Path) -> None:
         settings = self.settings()
