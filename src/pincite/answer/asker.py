@@ -13,11 +13,12 @@ from typing import Literal
 from pincite.answer.context import Context, PageSummaries, build_context, current
 from pincite.answer.language_model import LanguageModel, Writing, messages
 from pincite.answer.lookup import Lookup
-from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate, features
+from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate
 from pincite.answer.values import (
     AbstainEvent,
     Abstention,
     Answer,
+    Citation,
     CitationEvent,
     CitedPlace,
     CompleteEvent,
@@ -244,46 +245,41 @@ class Asker:
 
         ``k`` is how many hits are read; ``history`` is what was said before, oldest first.
         """
+        k = self.settings.k if k is None else k
+        started = time.perf_counter()
         try:
-            yield from self._ask(question, filters, self.settings.k if k is None else k, history)
+            if not question.strip():
+                raise ConfigError("the question is empty", hint='try: pincite ask "what is ...?"')
+            if len(question) > MAX_QUESTION_CHARS:
+                raise ConfigError(
+                    f"the question has {len(question)} characters",
+                    hint=f"at most {MAX_QUESTION_CHARS} are read",
+                )
+            searched = self._with_history(question, history) if history else question
+            # Editions that do not count are left out afterwards.
+            result = self.index.search(searched, 2 * k, filters)
+            seconds = {"search": time.perf_counter() - started}
+            hits, corrections = len(result.passages), result.parsed.corrections
+            yield SearchEvent(question, searched, hits, seconds["search"], corrections)
+            found = self._find(searched, result, k)
+            seconds["read"] = time.perf_counter() - started - seconds["search"]
+            yield ContextEvent(found.context.sources, found.context.tokens)
+            draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
+            if found.abstention:
+                finished = self._abstained(draft, found.abstention)
+            elif self._model is None:
+                finished = self._quoted(draft, found.quotes)
+            else:
+                finished = self._written(self._model, draft, found, history)
+            with closing(finished):
+                for event in finished:
+                    if isinstance(event, CompleteEvent):
+                        seconds["answer"] = time.perf_counter() - started - sum(seconds.values())
+                        seconds["total"] = time.perf_counter() - started
+                        event = CompleteEvent(replace(event.answer, seconds=seconds))
+                    yield event
         except PinciteError as error:
             yield ErrorEvent(error)
-
-    def _ask(
-        self, question: str, filters: Filters, k: int, history: Sequence[Message]
-    ) -> Generator[Event]:
-        if not question.strip():
-            raise ConfigError("the question is empty", hint='try: pincite ask "what is ...?"')
-        if len(question) > MAX_QUESTION_CHARS:
-            raise ConfigError(
-                f"the question has {len(question)} characters",
-                hint=f"at most {MAX_QUESTION_CHARS} are read",
-            )
-        started = time.perf_counter()
-        searched = self._with_history(question, history)
-        # Editions that do not count are left out afterwards.
-        result = self.index.search(searched, 2 * k, filters)
-        seconds = {"search": time.perf_counter() - started}
-        yield SearchEvent(
-            question, searched, len(result.passages), seconds["search"], result.corrections
-        )
-        found = self._find(searched, result, k)
-        seconds["read"] = time.perf_counter() - started - seconds["search"]
-        yield ContextEvent(found.context.sources, found.context.tokens)
-        draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
-        if found.abstention:
-            finished = self._abstained(draft, found.abstention)
-        elif self._model is None:
-            finished = self._quoted(draft, found.quotes)
-        else:
-            finished = self._written(self._model, draft, found, history)
-        with closing(finished):
-            for event in finished:
-                if isinstance(event, CompleteEvent):
-                    seconds["answer"] = time.perf_counter() - started - sum(seconds.values())
-                    seconds["total"] = time.perf_counter() - started
-                    event = CompleteEvent(replace(event.answer, seconds=seconds))
-                yield event
 
     def found(self, question: str, *, filters: Filters = NOTHING, k: int | None = None) -> Evidence:
         """Return what an answer is made of, without making it: for programs that measure."""
@@ -302,9 +298,12 @@ class Asker:
         """Return the sources of a question, what can be quoted of them, and whether to answer."""
         settings, index = self.settings, self.index
         query = result.parsed
-        wanted = " ".join(self._lookup.wanted(query))
         passages = current(index, question, result.passages)[:k]
-        abstention = missing_place(index, query, result.passages, wanted)
+        wanted: list[str] = []
+        abstention = None
+        if query.mentions:  # places that the question names
+            wanted = self._lookup.wanted(query)
+            abstention = missing_place(index, query, result.passages, " ".join(wanted))
         context = build_context(
             index,
             result,
@@ -313,16 +312,17 @@ class Asker:
             companions=settings.companions,
         )
         if abstention or not context.sources:
-            near = nearest(passages)
-            abstention = abstention or Abstention("not_in_corpus", NOTHING_FOUND, near)
+            nothing = Abstention("not_in_corpus", NOTHING_FOUND, nearest(passages))
+            abstention = abstention or nothing
             return Evidence(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
-        quotes = self._lookup.quotes(query, passages, sources)
-        if quotes and (self._lookup.is_named(passages) or self._lookup.is_cited(question, quotes)):
+        quotes = self._lookup.quotes(query, passages, sources, wanted)
+        if quotes and (passages[0].is_named or self._lookup.is_cited(question, quotes)):
             context = replace(context, sources=tuple(sources))
             return Evidence(question, passages, context, quotes, 1.0, None)
         candidates = self._extractor.candidates(query, passages, context.sources)
-        known = features(candidates)
+        near = max((each.meaning for each in candidates), default=0.0)
+        known = {"near": near} if near else {}  # nothing if no meanings were compared
         confidence = MODEL.probability(known)
         least = settings.least_confidence
         if confidence < least or not candidates:
@@ -341,13 +341,12 @@ class Asker:
         sentences: list[Sentence] = []
         text = ""
         for number, quote in enumerate(quotes):
-            sentence = quote.sentence()
             words = f"{'' if not text else chr(10)}{quote.shown} [{quote.source}]"
             text += words
-            sentences.append(sentence)
+            citation = Citation(quote.source, quote.locator, quote.page, quote.words, quote.span)
+            sentences.append(Sentence(quote.shown, (citation,)))
             yield TokenEvent(words)
-            for citation in sentence.citations:
-                yield CitationEvent(citation, number)
+            yield CitationEvent(citation, number)
         yield CompleteEvent(replace(draft, text=text, sentences=tuple(sentences)))
 
     def _written(

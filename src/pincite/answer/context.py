@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pincite.answer.sentences import TextUnit, units
 from pincite.answer.values import Role, Source
-from pincite.model.editions import years
+from pincite.model.editions import work_of, years
 from pincite.model.errors import MALFORMED, ConfigError
 from pincite.model.locators import locator_key
 from pincite.model.types import Chunk, Span
@@ -21,7 +21,6 @@ from pincite.read.enrich.summary import summarise
 from pincite.search.passages import Matches, Passage
 from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader, Result
-from pincite.search.related import Companion
 
 # Share of the budget that companions get at most; what they leave is for hits.
 COMPANION_SHARE = 0.25
@@ -50,21 +49,25 @@ def build_context(
     index: IndexReader, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
 ) -> Context:
     """Return the sources for some hits of a search and for what belongs beside them."""
-    reader = _ContextReader(index, result.parsed)
     hits_of = {passage.chunk.id for passage in passages}
     found = index.companions(result, 2 * companions) if companions and passages else []
-    found = [each for each in found if each[0].of in hits_of][:companions]
-    beside = [source for each, chunk in found for source in reader.companion(each, chunk)]
-    beside = _within(beside, int(budget * COMPANION_SHARE))
-    used = sum(estimated_tokens(each.text) for each in beside)
-    hits = [
-        source
-        for passage in passages
-        for source in reader.source(passage.chunk, "hit", budget - used)
-    ]
-    chosen = [*_within(_once(hits), budget - used), *beside]
-    numbered = tuple(replace(each, number=n) for n, each in enumerate(chosen, 1))
-    return Context(numbered, sum(estimated_tokens(each.text) for each in numbered))
+    beside: list[Source] = []
+    for each, chunk in [pair for pair in found if pair[0].of in hits_of][:companions]:
+        if source := _source(index, result.parsed, chunk, TABLE_TOKENS):
+            beside.append(replace(source, role=_ROLES[each.relation], evidence=each.evidence))
+    beside, left = _within(beside, int(budget * COMPANION_SHARE))
+    left += budget - int(budget * COMPANION_SHARE)
+    hits: list[Source] = []
+    for passage in passages:
+        source = _source(index, result.parsed, passage.chunk, left)
+        # One that lies within a better one says nothing new.
+        if source and not any(
+            other.span.overlap(source.span) == len(source.span) for other in hits
+        ):
+            hits.append(source)
+    hits, left = _within(hits, left)
+    numbered = tuple(replace(each, number=n) for n, each in enumerate((*hits, *beside), 1))
+    return Context(numbered, budget - left)
 
 
 def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -74,16 +77,16 @@ def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> l
     place that the edition which counts does not have is kept.
     """
     snapshot = index.snapshot
-    editions = {doc_id: snapshot.edition(doc_id) for doc_id in _documents(passages)}
     works = defaultdict(list)
-    for edition in editions.values():
-        works[edition.work].append(edition)
+    for doc_id in {passage.chunk.span.doc_id for passage in passages}:
+        works[work_of(index.opened.title_of(doc_id) or doc_id)].append(doc_id)
     asked = years(question)
     counting: dict[str, list[str]] = {}
     for same in works.values():
-        named = [each.doc_id for each in same if asked & years(index.opened.title_of(each.doc_id))]
-        newest = max(same, key=lambda each: (each.effective or date.min, each.doc_id)).doc_id
-        counting |= {each.doc_id: named or [newest] for each in same if len(same) > 1}
+        if len(same) > 1:
+            named = [each for each in same if asked & years(index.opened.title_of(each))]
+            dated = [(snapshot.edition(each).effective or date.min, each) for each in same]
+            counting |= dict.fromkeys(same, named or [max(dated)[1]])
     keys = {passage.chunk.id: locator_key(passage.chunk.locator) for passage in passages}
     homes = snapshot.documents_with(keys.values()) if counting else {}
     return [
@@ -95,90 +98,61 @@ def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> l
     ]
 
 
-def _documents(passages: Sequence[Passage]) -> set[str]:
-    return {passage.chunk.span.doc_id for passage in passages}
-
-
-def _once(sources: Sequence[Source]) -> list[Source]:
-    """Return the sources without those that lie within a better one."""
+def _within(sources: Sequence[Source], budget: int) -> tuple[list[Source], int]:
+    """Return the sources that fit, in order, and the tokens left; shorter ones may still fit."""
     kept: list[Source] = []
     for source in sources:
-        if not any(other.span.overlap(source.span) == len(source.span) for other in kept):
-            kept.append(source)
-    return kept
-
-
-def _within(sources: Sequence[Source], budget: int) -> list[Source]:
-    """Return the sources that fit, in order; one that does not fit leaves room for shorter ones."""
-    kept, left = [], budget
-    for source in sources:
         tokens = estimated_tokens(source.text)
-        if tokens <= left:
+        if tokens <= budget:
             kept.append(source)
-            left -= tokens
-    return kept
+            budget -= tokens
+    return kept, budget
 
 
-class _ContextReader:
-    """Reads chunks for one question."""
+def _source(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> Source | None:
+    """Return a chunk as a source, or as much of it as the tokens allow; None if that is nothing."""
+    if most < MIN_TOKENS or not chunk.text.strip():
+        return None
+    spans = [(0, len(chunk.text.rstrip()))]
+    limit = min(most, TABLE_TOKENS) if chunk.kind == "table" else most
+    if estimated_tokens(chunk.text) > limit:
+        spans = _best(index, query, chunk, limit)
+    if not spans:
+        return None
+    doc_id, start = chunk.span.doc_id, chunk.span.start
+    return Source(
+        0,
+        chunk.id,
+        index.opened.title_of(doc_id) or doc_id,
+        chunk.locator,
+        chunk.path,
+        chunk.page,
+        chunk.span,
+        "\n".join(chunk.text[a:b] for a, b in spans),
+        parts=tuple(Span(doc_id, start + a, start + b) for a, b in spans),
+    )
 
-    def __init__(self, index: IndexReader, query: ParsedQuery) -> None:
-        self._index = index.opened
-        self._weights = query.weights
 
-    def companion(self, companion: Companion, chunk: Chunk) -> Iterator[Source]:
-        role = _ROLES[companion.relation]
-        for source in self.source(chunk, role, TABLE_TOKENS):
-            yield replace(source, evidence=companion.evidence)
+def _best(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> list[tuple[int, int]]:
+    """Return the units that hold most of the question, in order, with a table's frame.
 
-    def source(self, chunk: Chunk, role: Role, most: int) -> Iterator[Source]:
-        """Yield a chunk as a source, or as much of it as the tokens allow, if that is anything."""
-        if most < MIN_TOKENS:
-            return
-        spans = [(0, len(chunk.text.rstrip()))]
-        limit = min(most, TABLE_TOKENS) if chunk.kind == "table" else most
-        if estimated_tokens(chunk.text) > limit:
-            spans = self._best(chunk, limit)
-        if not spans or not chunk.text.strip():
-            return
-        doc_id, start = chunk.span.doc_id, chunk.span.start
-        yield Source(
-            0,
-            chunk.id,
-            self._index.title_of(doc_id) or doc_id,
-            chunk.locator,
-            chunk.path,
-            chunk.page,
-            chunk.span,
-            "\n".join(chunk.text[a:b] for a, b in spans),
-            role,
-            parts=tuple(Span(doc_id, start + a, start + b) for a, b in spans),
-        )
-
-    def _best(self, chunk: Chunk, most: int) -> list[tuple[int, int]]:
-        """Return the units that hold most of the question, in order, with a table's frame.
-
-        Caption, header and footnotes of a table come with any row; a row says nothing without.
-        """
-        every = units(chunk.text)
-        is_table = any(unit.kind == "row" for unit in every)
-        frame = [unit for unit in every if is_table and unit.kind != "row"]
-        matches = Matches(chunk.text, self._weights, self._index.analyzer_of(chunk.span.doc_id))
-        others = [unit for unit in every if unit not in frame]
-        worth = {unit: matches.worth(unit.start, unit.end) for unit in others}
-        left = most - self._tokens(chunk, frame)
-        kept = list(frame)
-        for unit in sorted(others, key=lambda unit: (-worth[unit], unit.start)):
-            tokens = self._tokens(chunk, [unit])
-            if tokens <= left:
-                kept.append(unit)
-                left -= tokens
-        if is_table and len(kept) == len(frame):
-            return []
-        return _lines(chunk.text, sorted(kept, key=lambda unit: unit.start))
-
-    def _tokens(self, chunk: Chunk, chosen: Sequence[TextUnit]) -> int:
-        return sum(estimated_tokens(chunk.text[unit.start : unit.end]) + 1 for unit in chosen)
+    Caption, header and footnotes of a table come with any row; a row says nothing without.
+    """
+    every = units(chunk.text)
+    tokens = {unit: estimated_tokens(chunk.text[unit.start : unit.end]) + 1 for unit in every}
+    is_table = any(unit.kind == "row" for unit in every)
+    frame = [unit for unit in every if is_table and unit.kind != "row"]
+    matches = Matches(chunk.text, query.weights, index.opened.analyzer_of(chunk.span.doc_id))
+    others = [unit for unit in every if not is_table or unit.kind == "row"]
+    left = most - sum(tokens[unit] for unit in frame)
+    kept = list(frame)
+    for unit in sorted(others, key=lambda unit: (-matches.worth(unit.start, unit.end), unit.start)):
+        if tokens[unit] <= left:
+            kept.append(unit)
+            left -= tokens[unit]
+    if is_table and len(kept) == len(frame):
+        return []
+    return _lines(chunk.text, sorted(kept, key=lambda unit: unit.start))
 
 
 def _lines(text: str, chosen: Sequence[TextUnit]) -> list[tuple[int, int]]:
