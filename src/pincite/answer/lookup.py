@@ -312,24 +312,25 @@ class Lookup:
         self, query: ParsedQuery, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
     ) -> list[Quote]:
         """Return the one cell that a number of the question means in a table among the best."""
-        question = query.text
-        if picked := self._picked(query, passages, by_chunk):
+        tables = [
+            (rank, passage.chunk, table)
+            for rank, passage in enumerate(passages[:MAX_TABLES], 1)
+            if passage.chunk.kind == "table" and passage.chunk.id in by_chunk
+            if (table := parse_table(passage.chunk.text))
+        ]
+        if tables and (picked := self._picked(query, tables, by_chunk)):
             return picked
-        for number in _NUMBER.finditer(question):
+        question = query.text
+        for number in _NUMBER.finditer(question) if tables else ():
             # The number says which row; the other words say which one of equal ones, and column.
             if _YEAR.fullmatch(number.group()):
                 continue
             words = f"{question[: number.start()]} {question[number.end() :]}"
             words = " ".join(self._index.opened.analyzer.content_words(words))
-            bare = " ".join(_NAMES.findall(words))
+            row = f"{number.group()} {' '.join(_NAMES.findall(words))}"
             # "level 6": the word before a number names what it is, not what is asked for.
             beside = _LAST_WORD.search(question, 0, number.start())
-            for passage in passages[:MAX_TABLES]:
-                place = passage.chunk
-                table = parse_table(place.text) if place.kind == "table" else None
-                if table is None or place.id not in by_chunk:
-                    continue
-                row = f"{number.group()} {bare}"
+            for _, place, table in tables:
                 asked = words
                 if beside and beside.group(1).casefold() in " ".join(table.columns).casefold():
                     asked = words.replace(beside.group(1), "", 1)
@@ -337,11 +338,14 @@ class Lookup:
                 if not found and len(table.columns) == 2 and number.group().isdigit():
                     found = find_cells(table, row, "")
                 if len(found) == 1:
-                    return list(self._cell(by_chunk[place.id], place, table, found[0]))
+                    return list(self._cell(by_chunk[place.id], place, found[0]))
         return []
 
     def _picked(
-        self, query: ParsedQuery, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+        self,
+        query: ParsedQuery,
+        tables: Sequence[tuple[int, Chunk, Table]],
+        by_chunk: Mapping[str, Source],
     ) -> list[Quote]:
         """Return the cell that a quantity with its unit means; the row, if no column is named."""
         text = _RAISED.sub(_raise, query.text)
@@ -349,14 +353,11 @@ class Lookup:
         if not any(each.kind for each in quantities(bare)):
             return []  # a bare number has to be surer
         found: list[tuple[float, Chunk, Table, Pick]] = []
-        for rank, passage in enumerate(passages[:MAX_TABLES], 1):
-            place = passage.chunk
-            table = parse_table(place.text) if place.kind == "table" else None
-            if table is not None and place.id in by_chunk:
-                analyzer = self._index.opened.analyzer_of(place.span.doc_id)
-                chosen = pick(table, CellQuery.read(query.text, analyzer), analyzer)
-                if chosen is not None and any(each.kind for each in chosen.used):
-                    found.append((chosen.score + 1 / rank, place, table, chosen))
+        for rank, place, table in tables:
+            analyzer = self._index.opened.analyzer_of(place.span.doc_id)
+            chosen = pick(table, CellQuery.read(query.text, analyzer), analyzer)
+            if chosen is not None and any(each.kind for each in chosen.used):
+                found.append((chosen.score + 1 / rank, place, table, chosen))
         if not found:
             return []
         score, place, table, best = max(found, key=lambda each: each[0])
@@ -365,7 +366,7 @@ class Lookup:
             return []
         cells = find_cells(table, best.row, best.column) if best.column else []
         if len(cells) == 1:
-            return list(self._cell(source, place, table, cells[0]))
+            return list(self._cell(source, place, cells[0]))
         return [self._row(source, place, row) for row in best.rows[:1] if len(best.rows) == 1]
 
     def wanted(self, query: ParsedQuery) -> list[str]:
@@ -382,7 +383,7 @@ class Lookup:
             return []
         found = find_cells(table, wanted, wanted)
         if 0 < len(found) <= MAX_CELLS:
-            return [quote for cell in found for quote in self._cell(source, place, table, cell)]
+            return [quote for cell in found for quote in self._cell(source, place, cell)]
         rows = sorted({cell.row for cell in found or find_cells(table, wanted, "")})
         return [self._row(source, place, row) for row in rows[:MAX_CELLS]]
 
@@ -390,7 +391,7 @@ class Lookup:
         unit = _row_units(place.text)[row]
         return self._quoter.quote(source, _span(place, unit), row_shown(place.text, unit))
 
-    def _cell(self, source: Source, place: Chunk, table: Table, cell: Cell) -> Iterator[Quote]:
+    def _cell(self, source: Source, place: Chunk, cell: Cell) -> Iterator[Quote]:
         unit = _row_units(place.text)[cell.row]
         inside = list(_cell_units(place.text, unit))
         if cell.column >= len(inside):

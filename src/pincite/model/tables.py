@@ -277,12 +277,16 @@ def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tup
     """
     words, hints = _words(wanted, has_numbers=False), _words(column)
     asked = _columns(table, column, key=-1)
+    behind = _UNIT_BEHIND.search(wanted)
+    unit = behind.group(1).casefold() if behind else ""
     fitting: list[tuple[int, int, int, list[int]]] = []
     for at, name in enumerate(table.columns):
         rows = rows_holding(table, at, value)
         if [at] == asked:
             continue  # the one column that is asked for is not what the row is found by
-        if rows and _same_unit(wanted, name):
+        # Unknown units are given the benefit.
+        own_unit = unit_of(name).casefold()
+        if rows and (unit == own_unit or not {unit, own_unit} <= symbols()):
             own = _words(name)
             named = len(words & own)
             fitting.append((-named, 0 if named else -len(hints & own), at, rows))
@@ -303,13 +307,6 @@ def rows_holding(table: Table, column: int, value: float) -> list[int]:
         if holding:
             widths[i] = min(each.width for each in holding)
     return [i for i, width in widths.items() if width == min(widths.values())]
-
-
-def _same_unit(value: str, column: str) -> bool:
-    """Return whether a value could be in a column's unit; unknown units are given the benefit."""
-    behind = _UNIT_BEHIND.search(value)
-    asked, own = behind.group(1).casefold() if behind else "", unit_of(column).casefold()
-    return asked == own or asked not in symbols() or own not in symbols()
 
 
 def _words(text: str, *, has_numbers: bool = True) -> set[str]:
