@@ -131,7 +131,11 @@ _ADDRESS = re.compile(
     r"(?:(?<![^\S\n])[^\S\n]+)?(?:(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+)",
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
+# Brackets that may become a marker, also around links, which say nothing; or a link.
+_OPEN = re.compile(
+    r"!?[\[【](?:[^\[\]【】\n]|\[[^\[\]\n]{0,300}\]\([^()\n]{0,300}\)){0,80}$"
+    r"|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$"
+)
 _PIECE = re.compile(r"\s*\S+")
 _END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
 MAX_CITED = 20
