@@ -4,170 +4,45 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
-from pincite.answer.context import Context, PageSummaries, build_context, current
-from pincite.answer.language_model import LanguageModel, Writing, messages
+from pincite.answer.abstain import missing_place, nearest, unsure
+from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, messages
 from pincite.answer.lookup import Lookup
-from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate, features
+from pincite.answer.quotes import MODEL, Extractor, Quote
+from pincite.answer.sentences import TextUnit, units
 from pincite.answer.values import (
     AbstainEvent,
     Abstention,
     Answer,
+    Citation,
     CitationEvent,
-    CitedPlace,
     CompleteEvent,
     ContextEvent,
     ErrorEvent,
     Event,
-    Reason,
+    Role,
     SearchEvent,
     Sentence,
+    Source,
     TokenEvent,
 )
 from pincite.index.filters import NOTHING
-from pincite.model.editions import years
+from pincite.model.editions import work_of, years
 from pincite.model.errors import ConfigError, ModelError, PinciteError
+from pincite.model.locators import locator_key
 from pincite.model.settings import AnswerSettings
-from pincite.model.types import Filters, Span
-from pincite.search.passages import Passage
+from pincite.model.types import Chunk, Filters, Span
+from pincite.read.chunks import estimated_tokens
+from pincite.search.passages import Matches, Passage
 from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader, Result
-
-MAX_NEAREST = 3
-# Just below what is enough, something is there; further below, nothing is.
-NEARLY = 0.8
-RELATIONS = ("refers_to", "exception_to", "refers_outside")
-
-
-def missing_place(
-    index: IndexReader, query: ParsedQuery, passages: Sequence[Passage], wanted: str
-) -> Abstention | None:
-    """Return why a place that the question names is not there; None if one is, or none is named.
-
-    ``wanted`` is what the question says beside the name. A bare number may be no place at all: it
-    counts as one only where nothing else is said.
-    """
-    question, filters = query.text, query.filters
-    found = [(key, question[start:end].strip()) for key, start, end in query.mention_spans]
-    homes = {key: _homes(index, key, filters) for key, _ in found}
-    named = [(key, written) for key, written in found if homes[key] or not wanted or _is_name(key)]
-    if not named:
-        return None
-    near = nearest(passages)
-    for key, written in named:
-        if homes[key] and (removed := _other_edition(index, question, written, homes[key])):
-            return Abstention("removed_in_this_edition", removed, near)
-    if any(homes.values()):
-        return None
-    key, written = named[0]
-    if filters.as_of and (others := _homes(index, key, replace(filters, as_of=""))):
-        titles = _titles(index, others)
-        message = f"{written} is in no edition in force on {filters.as_of}; it is in {titles}."
-        return Abstention("removed_in_this_edition", message, near)
-    if source := _referring(index, key, passages):
-        message = f"{source} refers to {written}, which is not in these documents."
-        return Abstention("referenced_but_missing", message, near)
-    above = next((known for place, known in query.missing if known), "")
-    more = f" The nearest place above it is {above}." if above else ""
-    return Abstention("not_in_corpus", f"There is no {written} in these documents.{more}", near)
-
-
-def unsure(
-    index: IndexReader,
-    confidence: float,
-    least: float,
-    passages: Sequence[Passage],
-    candidates: Sequence[QuoteCandidate],
-) -> Abstention:
-    """Return why nothing that was found is likely to answer."""
-    near = nearest(passages)
-    if missing := _dangling(index, candidates[:1]):
-        place, words = missing
-        message = f"The nearest place, {place}, refers to {words}, which is not in these documents."
-        return Abstention("referenced_but_missing", message, near)
-    reason: Reason = "low_confidence" if confidence >= NEARLY * least else "not_in_corpus"
-    words = (
-        "Something in these documents comes near, but probably does not answer that."
-        if reason == "low_confidence"
-        else "These documents do not answer that."
-    )
-    return Abstention(reason, words, near)
-
-
-def _is_name(key: str) -> bool:
-    """Return whether a key can be nothing but a place: "2.5" may be anything."""
-    return not key.replace(".", "").replace("-", "").isdigit()
-
-
-def nearest(passages: Sequence[Passage]) -> tuple[CitedPlace, ...]:
-    """Return the best hits as places."""
-    places = (
-        CitedPlace(each.place.span.doc_id, each.document, each.place.locator, each.place.page)
-        for each in passages[:MAX_NEAREST]
-    )
-    return tuple(dict.fromkeys(places))
-
-
-def _homes(index: IndexReader, key: str, filters: Filters) -> set[str]:
-    """Return the documents that have a place, of those that the asker may see."""
-    allowed = index.opened.filters
-    homes = index.snapshot.documents_with([key]).get(key, set())
-    return {doc_id for doc_id in homes if allowed.allows_document(filters, doc_id)}
-
-
-def _other_edition(index: IndexReader, question: str, written: str, homes: set[str]) -> str:
-    """Return that only another edition than the question's has a place; empty if its own has."""
-    asked = years(question)
-    snapshot = index.snapshot
-    if not asked or any(asked & years(snapshot.title(each), each) for each in homes):
-        return ""
-    works = {snapshot.work(doc_id) for doc_id in homes}
-    meant = [
-        each.doc_id
-        for each in snapshot.editions()
-        if each.work in works and asked & years(snapshot.title(each.doc_id), each.doc_id)
-    ]
-    if not meant:
-        return ""
-    return f"{written} is not in {_titles(index, set(meant))}; it is in {_titles(index, homes)}."
-
-
-def _titles(index: IndexReader, documents: set[str]) -> str:
-    return ", ".join(sorted(index.opened.title_of(each) or each for each in documents))
-
-
-def _referring(index: IndexReader, key: str, passages: Sequence[Passage]) -> str:
-    """Return a place that refers to a key, of the documents that were found; empty if none."""
-    for doc_id in sorted({passage.chunk.span.doc_id for passage in passages}):
-        for link in index.snapshot.links(doc_id):
-            if link.target == key and link.relation in RELATIONS:
-                (place,) = index.snapshot.get([link.source])
-                return place.locator
-    return ""
-
-
-def _dangling(index: IndexReader, candidates: Sequence[QuoteCandidate]) -> tuple[str, str] | None:
-    """Return the place of a unit that refers to what is not there, and the words that do."""
-    for each in candidates:
-        doc_id = each.span.doc_id
-        links = [k for k in index.snapshot.links(doc_id) if k.relation in RELATIONS]
-        inside = [link for link in links if _within(link.span, each.span)]
-        known = index.snapshot.known_keys([link.target for link in inside])
-        for link in inside:
-            if link.target not in known:
-                text = index.snapshot.text(doc_id)[link.span.start : link.span.end]
-                return each.source.locator, " ".join(text.split())
-    return None
-
-
-def _within(inner: Span, outer: Span) -> bool:
-    return inner.overlap(outer) == len(inner) > 0
-
 
 MAX_QUESTION_CHARS = 8000
 # A question with fewer words of content, or that begins like this, goes on from the one before.
@@ -176,6 +51,12 @@ _GOES_ON = re.compile(r"\s*(?:and|but|or|what about|how about|und|et|e|y)\b", re
 NOTHING_FOUND = "These documents do not answer that: nothing in them shares a word with it."
 NO_SUPPORT = "no sentence of this answer is supported by a source that it cites"
 MODEL_SAYS_NO = "The language model finds no answer to that in the sources."
+# Share of the budget that companions get at most; what they leave is for hits.
+COMPANION_SHARE = 0.25
+# A longer table is cut to the rows that fit, so that one does not push out everything else.
+TABLE_TOKENS = 600
+# Less of a source than this is not worth a number.
+MIN_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +65,14 @@ class Message:
 
     role: Literal["user", "assistant"]
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The numbered sources, and how many tokens their texts have."""
+
+    sources: tuple[Source, ...]
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,46 +133,41 @@ class Asker:
 
         ``k`` is how many hits are read; ``history`` is what was said before, oldest first.
         """
+        k = self.settings.k if k is None else k
+        started = time.perf_counter()
         try:
-            yield from self._ask(question, filters, self.settings.k if k is None else k, history)
+            if not question.strip():
+                raise ConfigError("the question is empty", hint='try: pincite ask "what is ...?"')
+            if len(question) > MAX_QUESTION_CHARS:
+                raise ConfigError(
+                    f"the question has {len(question)} characters",
+                    hint=f"at most {MAX_QUESTION_CHARS} are read",
+                )
+            searched = self._with_history(question, history) if history else question
+            # Editions that do not count are left out afterwards.
+            result = self.index.search(searched, 2 * k, filters)
+            seconds = {"search": time.perf_counter() - started}
+            hits, corrections = len(result.passages), result.parsed.corrections
+            yield SearchEvent(question, searched, hits, seconds["search"], corrections)
+            found = self._find(searched, result, k)
+            seconds["read"] = time.perf_counter() - started - seconds["search"]
+            yield ContextEvent(found.context.sources, found.context.tokens)
+            draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
+            if found.abstention:
+                finished = self._abstained(draft, found.abstention)
+            elif self._model is None:
+                finished = self._quoted(draft, found.quotes)
+            else:
+                finished = self._written(self._model, draft, found, history)
+            with closing(finished):
+                for event in finished:
+                    if isinstance(event, CompleteEvent):
+                        seconds["answer"] = time.perf_counter() - started - sum(seconds.values())
+                        seconds["total"] = time.perf_counter() - started
+                        event = CompleteEvent(replace(event.answer, seconds=seconds))
+                    yield event
         except PinciteError as error:
             yield ErrorEvent(error)
-
-    def _ask(
-        self, question: str, filters: Filters, k: int, history: Sequence[Message]
-    ) -> Generator[Event]:
-        if not question.strip():
-            raise ConfigError("the question is empty", hint='try: pincite ask "what is ...?"')
-        if len(question) > MAX_QUESTION_CHARS:
-            raise ConfigError(
-                f"the question has {len(question)} characters",
-                hint=f"at most {MAX_QUESTION_CHARS} are read",
-            )
-        started = time.perf_counter()
-        searched = self._with_history(question, history)
-        # Editions that do not count are left out afterwards.
-        result = self.index.search(searched, 2 * k, filters)
-        seconds = {"search": time.perf_counter() - started}
-        yield SearchEvent(
-            question, searched, len(result.passages), seconds["search"], result.corrections
-        )
-        found = self._find(searched, result, k)
-        seconds["read"] = time.perf_counter() - started - seconds["search"]
-        yield ContextEvent(found.context.sources, found.context.tokens)
-        draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
-        if found.abstention:
-            finished = self._abstained(draft, found.abstention)
-        elif self._model is None:
-            finished = self._quoted(draft, found.quotes)
-        else:
-            finished = self._written(self._model, draft, found, history)
-        with closing(finished):
-            for event in finished:
-                if isinstance(event, CompleteEvent):
-                    seconds["answer"] = time.perf_counter() - started - sum(seconds.values())
-                    seconds["total"] = time.perf_counter() - started
-                    event = CompleteEvent(replace(event.answer, seconds=seconds))
-                yield event
 
     def found(self, question: str, *, filters: Filters = NOTHING, k: int | None = None) -> Evidence:
         """Return what an answer is made of, without making it: for programs that measure."""
@@ -302,9 +186,12 @@ class Asker:
         """Return the sources of a question, what can be quoted of them, and whether to answer."""
         settings, index = self.settings, self.index
         query = result.parsed
-        wanted = " ".join(self._lookup.wanted(query))
         passages = current(index, question, result.passages)[:k]
-        abstention = missing_place(index, query, result.passages, wanted)
+        wanted: list[str] = []
+        abstention = None
+        if query.mentions:  # places that the question names
+            wanted = self._lookup.wanted(query)
+            abstention = missing_place(index, query, result.passages, " ".join(wanted))
         context = build_context(
             index,
             result,
@@ -313,16 +200,17 @@ class Asker:
             companions=settings.companions,
         )
         if abstention or not context.sources:
-            near = nearest(passages)
-            abstention = abstention or Abstention("not_in_corpus", NOTHING_FOUND, near)
+            nothing = Abstention("not_in_corpus", NOTHING_FOUND, nearest(passages))
+            abstention = abstention or nothing
             return Evidence(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
-        quotes = self._lookup.quotes(query, passages, sources)
-        if quotes and (self._lookup.is_named(passages) or self._lookup.is_cited(question, quotes)):
+        quotes = self._lookup.quotes(query, passages, sources, wanted)
+        if quotes and (passages[0].is_named or self._lookup.is_cited(question, quotes)):
             context = replace(context, sources=tuple(sources))
             return Evidence(question, passages, context, quotes, 1.0, None)
         candidates = self._extractor.candidates(query, passages, context.sources)
-        known = features(candidates)
+        near = max((each.meaning for each in candidates), default=0.0)
+        known = {"near": near} if near else {}  # nothing if no meanings were compared
         confidence = MODEL.probability(known)
         least = settings.least_confidence
         if confidence < least or not candidates:
@@ -341,13 +229,12 @@ class Asker:
         sentences: list[Sentence] = []
         text = ""
         for number, quote in enumerate(quotes):
-            sentence = quote.sentence()
             words = f"{'' if not text else chr(10)}{quote.shown} [{quote.source}]"
             text += words
-            sentences.append(sentence)
+            citation = Citation(quote.source, quote.locator, quote.page, quote.words, quote.span)
+            sentences.append(Sentence(quote.shown, (citation,)))
             yield TokenEvent(words)
-            for citation in sentence.citations:
-                yield CitationEvent(citation, number)
+            yield CitationEvent(citation, number)
         yield CompleteEvent(replace(draft, text=text, sentences=tuple(sentences)))
 
     def _written(
@@ -385,3 +272,124 @@ class Asker:
         notes = () if any(s.citations for s in writing.sentences) else (NO_SUPPORT,)
         sentences = tuple(writing.sentences)
         yield CompleteEvent(replace(done, text=writing.text, sentences=sentences, notes=notes))
+
+
+def build_context(
+    index: IndexReader, result: Result, passages: Sequence[Passage], *, budget: int, companions: int
+) -> Context:
+    """Return the sources for some hits of a search and for what belongs beside them."""
+    hits_of = {passage.chunk.id for passage in passages}
+    found = index.companions(result, 2 * companions) if companions and passages else []
+    beside: list[Source] = []
+    for each, chunk in [pair for pair in found if pair[0].of in hits_of][:companions]:
+        if source := _source(index, result.parsed, chunk, TABLE_TOKENS):
+            beside.append(replace(source, role=cast(Role, each.relation), evidence=each.evidence))
+    beside, left = _within(beside, int(budget * COMPANION_SHARE))
+    left += budget - int(budget * COMPANION_SHARE)
+    hits: list[Source] = []
+    for passage in passages:
+        source = _source(index, result.parsed, passage.chunk, left)
+        # One that lies within a better one says nothing new.
+        if source and not any(
+            other.span.overlap(source.span) == len(source.span) for other in hits
+        ):
+            hits.append(source)
+    hits, left = _within(hits, left)
+    numbered = tuple(replace(each, number=n) for n, each in enumerate((*hits, *beside), 1))
+    return Context(numbered, budget - left)
+
+
+def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages without those that another edition replaces.
+
+    Of editions of one work the question's own counts, if it names years; otherwise the newest. A
+    place that the edition which counts does not have is kept.
+    """
+    snapshot = index.snapshot
+    works = defaultdict(list)
+    for doc_id in {passage.chunk.span.doc_id for passage in passages}:
+        works[work_of(index.opened.title_of(doc_id) or doc_id)].append(doc_id)
+    asked = years(question)
+    counting: dict[str, list[str]] = {}
+    for same in works.values():
+        if len(same) > 1:
+            named = [each for each in same if asked & years(index.opened.title_of(each))]
+            dated = [(snapshot.edition(each).effective or date.min, each) for each in same]
+            counting |= dict.fromkeys(same, named or [max(dated)[1]])
+    keys = {passage.chunk.id: locator_key(passage.chunk.locator) for passage in passages}
+    homes = snapshot.documents_with(keys.values()) if counting else {}
+    return [
+        passage
+        for passage in passages
+        for doc_id in [passage.chunk.span.doc_id]
+        if doc_id in (counts := counting.get(doc_id, [doc_id]))
+        or not homes.get(keys[passage.chunk.id], set()) & set(counts)
+    ]
+
+
+def _within(sources: Sequence[Source], budget: int) -> tuple[list[Source], int]:
+    """Return the sources that fit, in order, and the tokens left; shorter ones may still fit."""
+    kept: list[Source] = []
+    for source in sources:
+        tokens = estimated_tokens(source.text)
+        if tokens <= budget:
+            kept.append(source)
+            budget -= tokens
+    return kept, budget
+
+
+def _source(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> Source | None:
+    """Return a chunk as a source, or as much of it as the tokens allow; None if that is nothing."""
+    if most < MIN_TOKENS or not chunk.text.strip():
+        return None
+    spans = [(0, len(chunk.text.rstrip()))]
+    limit = min(most, TABLE_TOKENS) if chunk.kind == "table" else most
+    if estimated_tokens(chunk.text) > limit:
+        spans = _best(index, query, chunk, limit)
+    if not spans:
+        return None
+    doc_id, start = chunk.span.doc_id, chunk.span.start
+    return Source(
+        0,
+        chunk.id,
+        index.opened.title_of(doc_id) or doc_id,
+        chunk.locator,
+        chunk.path,
+        chunk.page,
+        chunk.span,
+        "\n".join(chunk.text[a:b] for a, b in spans),
+        parts=tuple(Span(doc_id, start + a, start + b) for a, b in spans),
+    )
+
+
+def _best(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> list[tuple[int, int]]:
+    """Return the units that hold most of the question, in order, with a table's frame.
+
+    Caption, header and footnotes of a table come with any row; a row says nothing without.
+    """
+    every = units(chunk.text)
+    tokens = {unit: estimated_tokens(chunk.text[unit.start : unit.end]) + 1 for unit in every}
+    is_table = any(unit.kind == "row" for unit in every)
+    frame = [unit for unit in every if is_table and unit.kind != "row"]
+    matches = Matches(chunk.text, query.weights, index.opened.analyzer_of(chunk.span.doc_id))
+    others = [unit for unit in every if not is_table or unit.kind == "row"]
+    left = most - sum(tokens[unit] for unit in frame)
+    kept = list(frame)
+    for unit in sorted(others, key=lambda unit: (-matches.worth(unit.start, unit.end), unit.start)):
+        if tokens[unit] <= left:
+            kept.append(unit)
+            left -= tokens[unit]
+    if is_table and len(kept) == len(frame):
+        return []
+    return _lines(chunk.text, sorted(kept, key=lambda unit: unit.start))
+
+
+def _lines(text: str, chosen: Sequence[TextUnit]) -> list[tuple[int, int]]:
+    """Return the stretches of units, those that only white space parts as one."""
+    joined: list[tuple[int, int]] = []
+    for unit in chosen:
+        if joined and not text[joined[-1][1] : unit.start].strip():
+            joined[-1] = (joined[-1][0], unit.end)
+        else:
+            joined.append((unit.start, unit.end))
+    return joined

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pincite.answer.quotes import MAX_PLACE_CHARS, Quote, Quoter, asked_term, defined
@@ -20,6 +20,7 @@ from pincite.model.tables import (
     intervals_of,
     numbers,
     parse_table,
+    rows_holding,
     unit_of,
 )
 from pincite.model.types import Chunk, Span
@@ -60,15 +61,28 @@ class CellQuery:
     @classmethod
     def read(cls, text: str, analyzer: Analyzer) -> CellQuery:
         """Return a question; the number of a place that it names is no quantity."""
-        text = bare = _RAISED.sub(lambda match: "²" if match.group() == "2" else "³", text)
-        for _, start, end in mention_spans(text):
-            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+        text = _RAISED.sub(_raise, text)
         terms = frozenset(analyzer.content(analyzer.terms(text)))
-        return cls(text, terms, tuple(quantities(bare)))
+        return cls(text, terms, tuple(quantities(without_places(text, mention_spans(text)))))
 
     def words(self, quantity: Quantity) -> str:
         """Return a quantity as the question writes it."""
         return self.text[quantity.start : quantity.end]
+
+
+def _raise(match: re.Match[str]) -> str:
+    return "²" if match.group() == "2" else "³"
+
+
+def without_places(text: str, named: Iterable[tuple[str, int, int]]) -> str:
+    """Return a text with spaces for the places that it names; all else stands where it stood.
+
+    >>> without_places("Table 4 of it", [("table 4", 0, 7)])
+    '        of it'
+    """
+    for _, start, end in named:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def pick(table: Table, asked: CellQuery, analyzer: Analyzer) -> Pick | None:
@@ -78,23 +92,20 @@ def pick(table: Table, asked: CellQuery, analyzer: Analyzer) -> Pick | None:
 
 
 def _picks(table: Table, asked: CellQuery, analyzer: Analyzer) -> Iterator[Pick]:
-    names = [_terms(name, analyzer) for name in table.columns]
     for quantity in asked.quantities:
         for key, name in enumerate(table.columns):
             rows = _rows(table, key, quantity)
-            if rows and not _is_of_its_own(name):
+            # A column whose name has quantities is asked for, not looked up by.
+            if rows and not any(each.kind for each in quantities(name)):
                 base = BY_NUMBER if quantity.kind else BY_BARE_NUMBER
                 rows, shared = _narrowed(table, key, rows, asked, analyzer)
                 words = f"{asked.words(quantity)} {' '.join(_row_words(table, rows, key))} {name}"
-                overlap = len(names[key] & _near(asked, quantity, analyzer))
-                untold = _untold(table, names, rows, asked, analyzer)
-                yield _with_column(
-                    table, asked, untold, key, rows, words, base + overlap + shared, (quantity,)
-                )
+                overlap = len(_terms(name, analyzer) & _near(asked, quantity, analyzer))
+                found = Pick(words, "", base + overlap + shared, (quantity,), key, rows)
+                yield _with_column(table, asked, analyzer, found)
     for rows, share in _named_rows(table, asked, analyzer):
         name = table.rows[rows[0]][0]
-        untold = _untold(table, names, rows, asked, analyzer)
-        found = _with_column(table, asked, untold, 0, rows, name, BY_WORDS * share, ())
+        found = _with_column(table, asked, analyzer, Pick(name, "", BY_WORDS * share, (), 0, rows))
         # One common word, such as "Back", names a row only beside the name of a column.
         if found.column or len(_terms(name, analyzer)) > 1 or not name.isalpha():
             yield found
@@ -120,25 +131,13 @@ def _is_named(column: str, quantity: Quantity) -> bool:
     return alike and any(quantity.value / size in each for each in intervals_of(column))
 
 
-def _is_of_its_own(column: str) -> bool:
-    """Return whether a column's name has quantities: it is asked for, not looked up by."""
-    return any(each.kind for each in quantities(column))
-
-
 def _rows(table: Table, key: int, quantity: Quantity) -> tuple[int, ...]:
     """Return the rows whose cell in a column holds a quantity; of several ranges the tightest."""
     unit = quantities(f"1 {unit_of(table.columns[key])}") if unit_of(table.columns[key]) else []
     kind, size = (unit[0].kind, unit[0].value) if unit else ("", 1.0)
     if kind != quantity.kind:
         return ()
-    widths: dict[int, float] = {}
-    for at, row in enumerate(table.rows):
-        cell = _MARK.sub("", row[key]) if key < len(row) else ""
-        holding = [i for i in intervals_of(cell, table.columns[key]) if quantity.value / size in i]
-        if holding:
-            widths[at] = min(each.width for each in holding)
-    least = min(widths.values(), default=0.0)
-    return tuple(at for at, width in widths.items() if width == least)
+    return tuple(rows_holding(table, key, quantity.value / size))
 
 
 def _narrowed(
@@ -165,26 +164,6 @@ def _row_words(table: Table, rows: Sequence[int], key: int) -> list[str]:
     return [] if any(char.isdigit() for char in name) else [name]
 
 
-def _untold(
-    table: Table,
-    names: Sequence[frozenset[str]],
-    rows: Sequence[int],
-    asked: CellQuery,
-    analyzer: Analyzer,
-) -> list[frozenset[str]]:
-    """Return the names of columns, empty where the rows only repeat words of the question.
-
-    Who asks for a "hot work permit" has named the kind of permit, and does not ask for it.
-    """
-
-    def is_told(column: int) -> bool:
-        cells = [table.rows[row][column] for row in rows if column < len(table.rows[row])]
-        terms = frozenset[str]().union(*(_terms(cell, analyzer) for cell in cells))
-        return bool(terms) and terms <= asked.terms and all(map(str.isalpha, terms))
-
-    return [frozenset() if is_told(at) else name for at, name in enumerate(names)]
-
-
 def _named_rows(
     table: Table, asked: CellQuery, analyzer: Analyzer
 ) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -194,41 +173,36 @@ def _named_rows(
         named.setdefault(row[0], []).append(at)
     for name, rows in named.items():
         terms = _terms(name, analyzer)
-        if terms and not _is_only_numbers(name):
+        if terms and not re.fullmatch(r"[\d\s.,–—-]+", name):
             share = len(terms & asked.terms) / len(terms)
             if share >= MIN_WORDS:
                 yield tuple(rows), share
 
 
-def _is_only_numbers(cell: str) -> bool:
-    return bool(re.fullmatch(r"[\d\s.,–—-]+", cell))
-
-
-def _with_column(
-    table: Table,
-    asked: CellQuery,
-    names: Sequence[frozenset[str]],
-    key: int,
-    rows: tuple[int, ...],
-    words: str,
-    score: float,
-    used: tuple[Quantity, ...],
-) -> Pick:
+def _with_column(table: Table, asked: CellQuery, analyzer: Analyzer, found: Pick) -> Pick:
     """Return the pick with the column that the question names; all columns if it names none."""
     scores: dict[int, tuple[float, tuple[Quantity, ...]]] = {}
     for at, name in enumerate(table.columns):
-        if at == key or not any(at < len(table.rows[row]) for row in rows):
+        cells = [table.rows[row][at] for row in found.rows if at < len(table.rows[row])]
+        if at == found.key or not cells:
             continue
-        extra = [q for q in asked.quantities if q not in used and q.kind and _is_named(name, q)]
-        overlap = len(names[at] & asked.terms) / (1 + 0.1 * len(names[at]))
+        extra = [
+            q for q in asked.quantities if q not in found.used and q.kind and _is_named(name, q)
+        ]
+        told = frozenset[str]().union(*(_terms(cell, analyzer) for cell in cells))
+        named = _terms(name, analyzer)
+        # Who asks for a "hot work permit" has named the kind of permit, and does not ask for it.
+        if told and told <= asked.terms and all(map(str.isalpha, told)):
+            named = frozenset()
+        overlap = len(named & asked.terms) / (1 + 0.1 * len(named))
         scores[at] = (overlap + BY_COLUMN_NUMBER * len(extra), tuple(extra))
     best = max((value for value, _ in scores.values()), default=0.0)
     chosen = [at for at, (value, _) in scores.items() if value == best]
+    found = replace(found, score=found.score + best)
     if not best or len(chosen) > 1:
-        return Pick(words, "", score + best, used, key, rows)
-    return Pick(
-        words, table.columns[chosen[0]], score + best, (*used, *scores[chosen[0]][1]), key, rows
-    )
+        return found
+    used = (*found.used, *scores[chosen[0]][1])
+    return replace(found, column=table.columns[chosen[0]], used=used)
 
 
 def _terms(text: str, analyzer: Analyzer) -> frozenset[str]:
@@ -264,45 +238,43 @@ class Lookup:
         self._index = index
         self._quoter = quoter
 
-    def is_named(self, passages: Sequence[Passage]) -> bool:
-        """Return whether the first hit is there because the question names it."""
-        return bool(passages) and passages[0].is_named
-
     def is_cited(self, question: str, quotes: Sequence[Quote]) -> bool:
         """Return whether a question names the row that is quoted, as a citation does."""
         name = locator_key(question)
         return SEPARATOR in name and any(name.startswith(locator_key(q.locator)) for q in quotes)
 
     def quotes(
-        self, query: ParsedQuery, passages: Sequence[Passage], sources: list[Source]
+        self,
+        query: ParsedQuery,
+        passages: Sequence[Passage],
+        sources: list[Source],
+        wanted: Sequence[str],
     ) -> list[Quote]:
-        """Return the place, the definition or the cells that a question asks for; or nothing."""
-        question = query.text
+        """Return the place, the definition or the cells that a question asks for; or nothing.
+
+        ``wanted`` is what it says of the place that it names.
+        """
         by_chunk = {source.chunk_id: source for source in sources}
         if not passages or passages[0].chunk.id not in by_chunk:
             return []
-        if cited := self._by_locator(question, by_chunk):
-            return self._quoter.with_notes(cited, sources)
         place, source = passages[0].chunk, by_chunk[passages[0].chunk.id]
-        if not self.is_named(passages):
-            found = self._by_number(question, passages, by_chunk)
-            return self._quoter.with_notes(found, sources)
-        wanted = self.wanted(query)
-        if not wanted:
-            span = self._definition(question, place) or self._quoter.opening(place)
+        name = query.text.strip(" ?!.")
+        found = self._by_locator(name, by_chunk) if SEPARATOR in name else []
+        if not found and not passages[0].is_named:
+            found = self._by_number(query, passages, by_chunk)
+        elif not found and wanted:
+            found = self._cells(source, place, " ".join(wanted))
+        elif not found:
+            span = self._definition(query.text, place) or self._quoter.opening(place)
             lead = self._quoter.lead_in(source, span, sources)
             start = place.span.start
             shown = place_shown(place.text, span.start - start, span.end - start)
             quote = self._quoter.quote(source, span, shown)
             found = [each for each in (lead, quote) if each and len(each.span)]
-            return self._quoter.with_notes(found, sources)
-        return self._quoter.with_notes(self.cells(source, place, " ".join(wanted)), sources)
+        return self._quoter.with_notes(found, sources) if found else []
 
-    def _by_locator(self, question: str, by_chunk: Mapping[str, Source]) -> list[Quote]:
+    def _by_locator(self, name: str, by_chunk: Mapping[str, Source]) -> list[Quote]:
         """Return the row that a question names as a citation does: "Table 4 > E-07"."""
-        name = question.strip(" ?!.")
-        if SEPARATOR not in name:
-            return []
         snapshot = self._index.snapshot
         whole = [each for each in snapshot.found_by([locator_key(name)]) if each.kind == "row"]
         for row in whole or rows_of_cell(snapshot, name):
@@ -337,26 +309,28 @@ class Lookup:
         return None
 
     def _by_number(
-        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+        self, query: ParsedQuery, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
     ) -> list[Quote]:
         """Return the one cell that a number of the question means in a table among the best."""
-        if picked := self._picked(question, passages, by_chunk):
+        tables = [
+            (rank, passage.chunk, table)
+            for rank, passage in enumerate(passages[:MAX_TABLES], 1)
+            if passage.chunk.kind == "table" and passage.chunk.id in by_chunk
+            if (table := parse_table(passage.chunk.text))
+        ]
+        if tables and (picked := self._picked(query, tables, by_chunk)):
             return picked
-        for number in _NUMBER.finditer(question):
+        question = query.text
+        for number in _NUMBER.finditer(question) if tables else ():
             # The number says which row; the other words say which one of equal ones, and column.
             if _YEAR.fullmatch(number.group()):
                 continue
             words = f"{question[: number.start()]} {question[number.end() :]}"
             words = " ".join(self._index.opened.analyzer.content_words(words))
-            bare = " ".join(_NAMES.findall(words))
+            row = f"{number.group()} {' '.join(_NAMES.findall(words))}"
             # "level 6": the word before a number names what it is, not what is asked for.
             beside = _LAST_WORD.search(question, 0, number.start())
-            for passage in passages[:MAX_TABLES]:
-                place = passage.chunk
-                table = parse_table(place.text) if place.kind == "table" else None
-                if table is None or place.id not in by_chunk:
-                    continue
-                row = f"{number.group()} {bare}"
+            for _, place, table in tables:
                 asked = words
                 if beside and beside.group(1).casefold() in " ".join(table.columns).casefold():
                     asked = words.replace(beside.group(1), "", 1)
@@ -364,22 +338,26 @@ class Lookup:
                 if not found and len(table.columns) == 2 and number.group().isdigit():
                     found = find_cells(table, row, "")
                 if len(found) == 1:
-                    return list(self._cell(by_chunk[place.id], place, table, found[0]))
+                    return list(self._cell(by_chunk[place.id], place, found[0]))
         return []
 
     def _picked(
-        self, question: str, passages: Sequence[Passage], by_chunk: Mapping[str, Source]
+        self,
+        query: ParsedQuery,
+        tables: Sequence[tuple[int, Chunk, Table]],
+        by_chunk: Mapping[str, Source],
     ) -> list[Quote]:
         """Return the cell that a quantity with its unit means; the row, if no column is named."""
+        text = _RAISED.sub(_raise, query.text)
+        bare = without_places(text, mention_spans(text)) if query.mentions else text
+        if not any(each.kind for each in quantities(bare)):
+            return []  # a bare number has to be surer
         found: list[tuple[float, Chunk, Table, Pick]] = []
-        for rank, passage in enumerate(passages[:MAX_TABLES], 1):
-            place = passage.chunk
-            table = parse_table(place.text) if place.kind == "table" else None
-            if table is not None and place.id in by_chunk:
-                analyzer = self._index.opened.analyzer_of(place.span.doc_id)
-                chosen = pick(table, CellQuery.read(question, analyzer), analyzer)
-                if chosen is not None and any(each.kind for each in chosen.used):
-                    found.append((chosen.score + 1 / rank, place, table, chosen))
+        for rank, place, table in tables:
+            analyzer = self._index.opened.analyzer_of(place.span.doc_id)
+            chosen = pick(table, CellQuery.read(query.text, analyzer), analyzer)
+            if chosen is not None and any(each.kind for each in chosen.used):
+                found.append((chosen.score + 1 / rank, place, table, chosen))
         if not found:
             return []
         score, place, table, best = max(found, key=lambda each: each[0])
@@ -388,29 +366,24 @@ class Lookup:
             return []
         cells = find_cells(table, best.row, best.column) if best.column else []
         if len(cells) == 1:
-            return list(self._cell(source, place, table, cells[0]))
+            return list(self._cell(source, place, cells[0]))
         return [self._row(source, place, row) for row in best.rows[:1] if len(best.rows) == 1]
 
     def wanted(self, query: ParsedQuery) -> list[str]:
         """Return the words of a question that say what is wanted of the place that it names."""
-        named, question = query.mention_spans, query.text
-        if not named:
-            return []  # the question as a whole is a name
-        bare = question
-        for _, start, end in named:
-            bare = f"{bare[:start]}{' ' * (end - start)}{bare[end:]}"
+        bare = without_places(query.text, query.mention_spans)
         content = " ".join(self._index.opened.analyzer.content_words(bare))
         words = (word.strip(".-") for word in _WORD.findall(content))
         return [w for w in words if w and w.casefold() not in _ASKING and not _YEAR.fullmatch(w)]
 
-    def cells(self, source: Source, place: Chunk, wanted: str) -> list[Quote]:
+    def _cells(self, source: Source, place: Chunk, wanted: str) -> list[Quote]:
         """Return the cells of a table that the words mean, or the rows if they name no column."""
         table = parse_table(place.text) if place.kind == "table" else None
         if table is None:
             return []
         found = find_cells(table, wanted, wanted)
         if 0 < len(found) <= MAX_CELLS:
-            return [quote for cell in found for quote in self._cell(source, place, table, cell)]
+            return [quote for cell in found for quote in self._cell(source, place, cell)]
         rows = sorted({cell.row for cell in found or find_cells(table, wanted, "")})
         return [self._row(source, place, row) for row in rows[:MAX_CELLS]]
 
@@ -418,7 +391,7 @@ class Lookup:
         unit = _row_units(place.text)[row]
         return self._quoter.quote(source, _span(place, unit), row_shown(place.text, unit))
 
-    def _cell(self, source: Source, place: Chunk, table: Table, cell: Cell) -> Iterator[Quote]:
+    def _cell(self, source: Source, place: Chunk, cell: Cell) -> Iterator[Quote]:
         unit = _row_units(place.text)[cell.row]
         inside = list(_cell_units(place.text, unit))
         if cell.column >= len(inside):

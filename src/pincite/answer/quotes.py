@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 
-from pincite.answer.sentences import TextUnit, row_notes, row_shown, units
-from pincite.answer.values import Citation, Sentence, Source
-from pincite.model.tables import parse_table
+from pincite.answer.sentences import TextUnit, row_shown, units
+from pincite.answer.values import Source
+from pincite.model.tables import cells_of, parse_table
 from pincite.model.types import Chunk, Span
 from pincite.search.passages import Passage
 from pincite.search.query import ParsedQuery
@@ -37,21 +38,9 @@ class Quote:
     locator: str
     page: int | None
 
-    @property
-    def is_row(self) -> bool:
-        return self.words.startswith("|")
-
-    @property
-    def has_rows(self) -> bool:
-        return self.is_row or "\n|" in self.words
-
     def repeats(self, other: Quote) -> bool:
         """Return whether both say the same: the same place, or the same words elsewhere."""
         return bool(self.span.overlap(other.span)) or self.shown == other.shown
-
-    def sentence(self) -> Sentence:
-        citation = Citation(self.source, self.locator, self.page, self.words, self.span)
-        return Sentence(self.shown, (citation,))
 
 
 class Quoter:
@@ -108,22 +97,19 @@ class Quoter:
             return None
         home = next((each for each in (source, *sources) if each.holds(lead)), None)
         if home is None:
-            home = self._introduction(parent, source, len(sources) + 1)
+            names = (source.title, parent.locator, parent.path, parent.page)
+            span = Span(span.doc_id, parent.span.start, parent.own_end)
+            home = Source(len(sources) + 1, parent.id, *names, span, own, "introduction")
             sources.append(home)
         return self.quote(home, lead)
-
-    def _introduction(self, parent: Chunk, below: Source, number: int) -> Source:
-        span = Span(parent.span.doc_id, parent.span.start, parent.own_end)
-        text = self._snapshot.text(span.doc_id)[span.start : span.end]
-        names = (below.title, parent.locator, parent.path, parent.page)
-        return Source(number, parent.id, *names, span, text, "introduction")
 
     def with_notes(self, quotes: Sequence[Quote], sources: list[Source]) -> list[Quote]:
         """Return the quotations, rows of tables followed by the footnotes of their marks."""
         found: list[Quote] = []
         for quote in quotes:
             found.append(quote)
-            for note in self._notes(quote, sources) if quote.has_rows else ():
+            has_rows = "\n|" in f"\n{quote.words}"
+            for note in self._notes(quote, sources) if has_rows else ():
                 if not any(note.repeats(other) for other in (*quotes, *found)):
                     found.append(note)
         return found
@@ -131,11 +117,19 @@ class Quoter:
     def _notes(self, quote: Quote, sources: list[Source]) -> Iterator[Quote]:
         """Yield the footnotes that the marks of rows point to; what has them becomes a source."""
         source = next(each for each in sources if each.number == quote.source)
-        for place in self._tables(self.place_of(source, quote.span), quote.span):
-            table = parse_table(place.text)
+        place = self.place_of(source, quote.span)
+        places = [place, *self._snapshot.children(place.id)]
+        if place.kind == "row" and place.parent:
+            places = self._snapshot.get([place.parent])
+        for place in places:
+            table = parse_table(place.text) if place.kind == "table" else None
+            if table is None or not place.span.overlap(quote.span):
+                continue
             start = place.span.start
-            rows = place.text[max(0, quote.span.start - start) : quote.span.end - start]
-            for note in row_notes(table, rows) if table else ():
+            words = place.text[max(0, quote.span.start - start) : quote.span.end - start]
+            rows = [cells_of(line) for line in words.splitlines() if line.startswith("|")]
+            cells = (cell for row in (*rows, table.columns) for cell in row)
+            for note in dict.fromkeys(note for cell in cells for note in table.notes_of(cell)):
                 at = start + place.text.rfind(note)
                 span = Span(place.span.doc_id, at, at + len(note))
                 home = next((each for each in (source, *sources) if each.holds(span)), None)
@@ -144,15 +138,6 @@ class Quoter:
                     home = Source(len(sources) + 1, place.id, *names, span, note, "table")
                     sources.append(home)
                 yield self.quote(home, span)
-
-    def _tables(self, place: Chunk, span: Span) -> list[Chunk]:
-        """Return the table that a place is or is in, or those in it that a span touches."""
-        if place.kind == "row" and place.parent:
-            return self._snapshot.get([place.parent])
-        if place.kind == "table":
-            return [place]
-        below = self._snapshot.children(place.id)
-        return [each for each in below if each.kind == "table" and each.span.overlap(span)]
 
     def opening(self, place: Chunk) -> Span:
         """Return the beginning of a place without its heading: whole units, as many as fit."""
@@ -236,15 +221,25 @@ class Extractor:
     def candidates(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
     ) -> list[QuoteCandidate]:
-        """Return the units of the sources, best first."""
-        rough = sorted(self._rough(query, passages, sources), key=lambda each: -each.score)
-        best = rough[:COMPARED]
-        near = self._cosines(query, best)
-        found = [
-            replace(each, meaning=cosine, score=each.score + MEANING * cosine)
-            for each, cosine in zip(best, near, strict=True)
-        ]
-        return sorted(found, key=lambda each: (-each.score, each.span))
+        """Return the units of the sources, best first; without an encoder, by their words alone."""
+        rough = self._rough(query, passages, sources)
+        best = sorted(rough, key=attrgetter("score"), reverse=True)[:COMPARED]
+        if self._meaning is not None and best:
+            titles = (
+                each.source.path[-1] if each.source.path else each.source.title for each in best
+            )
+            texts = [
+                f"{title}\n{each.text[:MAX_UNIT_CHARS]}"
+                for title, each in zip(titles, best, strict=True)
+            ]
+            vectors = self._meaning.texts.of(texts)
+            near = np.vecdot(vectors, self._meaning.encode(query.corrected)).tolist()
+            best = [
+                replace(each, meaning=cosine, score=each.score + MEANING * cosine)
+                for each, cosine in zip(best, near, strict=True)
+            ]
+        best.sort(key=attrgetter("span"))
+        return sorted(best, key=attrgetter("score"), reverse=True)
 
     def quotes(
         self, candidates: Sequence[QuoteCandidate], most: int, sources: list[Source]
@@ -259,24 +254,19 @@ class Extractor:
                 chosen.append(each)
         found: list[Quote] = []
         for each in chosen:
-            for quote in self._with_lead(each, sources):
-                if not any(quote.repeats(other) for other in found):
+            lead = self.quoter.lead_in(each.source, each.span, sources)
+            span = with_items(each) if each.text.rstrip().endswith(":") else each.span
+            shown = each.text if each.unit.kind == "row" else ""
+            for quote in (lead, self.quoter.quote(each.source, span, shown)):
+                if quote and not any(quote.repeats(other) for other in found):
                     found.append(quote)
-        whole = joined(found, self.quoter, {each.number: each for each in sources})
+        whole = joined(found, self.quoter, sources) if len(found) > 1 else found
         return self.quoter.with_notes(whole, sources)
-
-    def _with_lead(self, candidate: QuoteCandidate, sources: list[Source]) -> Iterator[Quote]:
-        lead = self.quoter.lead_in(candidate.source, candidate.span, sources)
-        if lead:
-            yield lead
-        shown = candidate.text if candidate.unit.kind == "row" else ""
-        yield self.quoter.quote(candidate.source, with_items(candidate), shown)
 
     def _rough(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
     ) -> Iterator[QuoteCandidate]:
         """Yield all units with what their words and their hit are worth."""
-        opened = self._index.opened
         weights = query.weights
         total = sum(weights.values()) or 1.0
         scores = {passage.chunk.id: passage.hit.score for passage in passages}
@@ -284,7 +274,7 @@ class Extractor:
         last = min(scores.values(), default=0.0)
         term = asked_term(query.text)
         for source in sources:
-            analyzer = opened.analyzer_of(source.span.doc_id)
+            analyzer = self._index.opened.analyzer_of(source.span.doc_id)
             above = set(analyzer.terms(" ".join((*source.path[1:], source.locator))))
             worth = HIT * scores.get(source.chunk_id, last) / top
             for unit, span, text in readable(source):
@@ -294,27 +284,10 @@ class Extractor:
                 score = worth + WORDS * share + defines
                 yield QuoteCandidate(source, unit, span, text, share, 0.0, score)
 
-    def _cosines(self, query: ParsedQuery, candidates: Sequence[QuoteCandidate]) -> Sequence[float]:
-        """Return the cosines of candidates with the question; zeros without an encoder."""
-        if self._meaning is None or not candidates:
-            return [0.0] * len(candidates)
-        prefix = self._meaning.encoder.spec.text_prefix
-        texts = [
-            f"{prefix}{heading}\n{each.text[:MAX_UNIT_CHARS]}"
-            for each in candidates
-            for heading in [each.source.path[-1] if each.source.path else each.source.title]
-        ]
-        vectors = self._meaning.texts.of(texts)
-        asked = self._meaning.encode(query.corrected)
-        found: list[float] = np.vecdot(vectors, asked).tolist()
-        return found
-
 
 def with_items(candidate: QuoteCandidate) -> Span:
     """Return where a unit stands, with the items that it leads into, as many as fit."""
     source, span = candidate.source, candidate.span
-    if not candidate.text.rstrip().endswith(":"):
-        return span
     for unit, other, text in readable(source):
         if unit.start <= candidate.unit.start:
             continue
@@ -328,52 +301,48 @@ def with_items(candidate: QuoteCandidate) -> Span:
 
 def readable(source: Source) -> Iterator[tuple[TextUnit, Span, str]]:
     """Yield the units of a source that can be quoted, with where they stand and how they read."""
+    parts: list[tuple[int, Span]] = []  # where each begins in the text
+    before = 0
+    for part in source.parts or (source.span,):
+        parts.append((before, part))
+        before += len(part) + 1
     for unit in units(source.text):
         words = source.text[unit.start : unit.end]
         if unit.kind in NOT_QUOTED or sum(map(str.isalnum, words)) < MIN_LETTERS:
             continue
-        span = source.find(words) if unit.kind == "row" else _located(source, unit)
-        if span is not None:
-            yield unit, span, row_shown(source.text, unit) if unit.kind == "row" else words
+        for before, part in parts:  # none has a unit that spans a gap
+            if before <= unit.start and unit.end <= before + len(part):
+                start = part.start + unit.start - before
+                span = Span(part.doc_id, start, start + len(words))
+                yield unit, span, row_shown(source.text, unit) if unit.kind == "row" else words
 
 
-def _located(source: Source, unit: TextUnit) -> Span | None:
-    """Return where a unit of a source's text stands in the document; None if it spans a gap."""
-    before = 0
-    for part in source.parts or (source.span,):
-        if before <= unit.start and unit.end <= before + len(part):
-            start = part.start + unit.start - before
-            return Span(part.doc_id, start, start + unit.end - unit.start)
-        before += len(part) + 1
-    return None
-
-
-def joined(quotes: Sequence[Quote], quoter: Quoter, sources: Mapping[int, Source]) -> list[Quote]:
+def joined(quotes: Sequence[Quote], quoter: Quoter, sources: Sequence[Source]) -> list[Quote]:
     """Return the quotations with neighbours of one source made one, in the order of the best."""
+    numbered = {each.number: each for each in sources}
     found: list[Quote] = []
     for quote in quotes:
         at = next((n for n, other in enumerate(found) if _touch(quote, other)), None)
         if at is None:
             found.append(quote)
             continue
-        start, end = sorted((quote.span, found[at].span), key=lambda span: span.start)
+        start, end = sorted((quote.span, found[at].span), key=attrgetter("start"))
         whole = Span(start.doc_id, start.start, end.end)
-        found[at] = quoter.quote(sources[quote.source], whole)
+        found[at] = quoter.quote(numbered[quote.source], whole)
     return found
 
 
 def _touch(one: Quote, other: Quote) -> bool:
     """Return whether two quotations stand beside each other in one place, and are no rows."""
-    if one.source != other.source or one.locator != other.locator:
+    if (one.source, one.locator) != (other.source, other.locator):
         return False
-    if one.is_row or other.is_row:
+    if one.words.startswith("|") or other.words.startswith("|"):
         return False
-    first, second = sorted((one, other), key=lambda quote: quote.span.start)
-    gap = second.span.start - first.span.end
-    return 0 <= gap <= 4 and second.span.end - first.span.start <= MAX_JOINED_CHARS
+    first, second = sorted((one.span, other.span), key=attrgetter("start"))
+    return 0 <= second.start - first.end <= 4 and second.end - first.start <= MAX_JOINED_CHARS
 
 
-FEATURES = ("near",)
+FEATURES = ("near",)  # cosine of the question and the unit that is nearest to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,15 +358,6 @@ class ConfidenceModel:
             return 1.0
         value = self.offset + sum(w * features[name] for name, w in sorted(self.weights.items()))
         return 1 / (1 + math.exp(-max(-500.0, min(500.0, value))))
-
-
-def features(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
-    """Return what is known of what was found; nothing if no meanings were compared.
-
-    near: cosine of the question and the unit that is nearest to it.
-    """
-    near = max((each.meaning for each in candidates), default=0.0)
-    return {"near": near} if near else {}
 
 
 MODEL = ConfidenceModel({"near": 8.25}, -5.49)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pincite.model.tables import Table, parse_table
+from pincite.model.tables import cells_of, parse_table
 
 UnitKind = Literal["sentence", "row", "header", "heading"]
 
@@ -56,11 +56,11 @@ def units(text: str) -> list[TextUnit]:
     ['It is 2.5 m.', 'See e.g. Table 3.', 'Done.']
     """
     found: list[TextUnit] = []
-    for start, end, kind in _blocks(text):
-        if kind == "sentence":
-            found += (TextUnit(*each) for each in _sentences(text, start, end))
-        elif trimmed := _trimmed(text, start, end):
-            found.append(TextUnit(*trimmed, kind))
+    for start, end, kind in _stretches(text):
+        words = text[start:end].lstrip()
+        if words:
+            start = end - len(words)
+            found.append(TextUnit(start, start + len(words.rstrip()), kind))
     return found
 
 
@@ -73,53 +73,37 @@ def begins_item(line: str) -> bool:
     return _ITEM.match(line) is not None
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, UnitKind]]:
-    """Yield stretches of lines that belong together: a paragraph, an item, a row, a heading."""
-    begun: int | None = None
+def _stretches(text: str) -> Iterator[tuple[int, int, UnitKind]]:
+    """Yield where units stand: the sentences of paragraphs and items, rows, headings."""
+    begun: int | None = None  # a paragraph
     in_table = False
     at = 0
-    for line in _LINE.findall(text):
+    for line in _LINE.findall(text):  # the last one is empty
         start, at = at, at + len(line)
-        kind = _line_kind(line, in_table)
-        in_table = kind in ("row", "header", "ruler")
+        kind: UnitKind = "heading" if _HEADING.match(line) else "sentence"
+        if line.lstrip().startswith("|"):
+            kind = "row" if in_table else "header"
+        in_table = kind in ("row", "header")
         is_new = kind != "sentence" or not line.strip() or _ITEM.match(line)
         if begun is not None and is_new:
-            yield begun, start, "sentence"
+            yield from _sentences(text, begun, start)
             begun = None
         if kind == "sentence":
-            if line.strip() and begun is None:
-                begun = start
-        elif kind != "ruler":
+            begun = start if begun is None and line.strip() else begun
+        elif not in_table or "--" not in line or not _RULER.match(line):
             yield start, at, kind
-    if begun is not None:
-        yield begun, len(text), "sentence"
 
 
-def _line_kind(line: str, in_table: bool) -> Literal[UnitKind, "ruler"]:
-    if line.lstrip().startswith("|"):
-        if "--" in line and _RULER.match(line):
-            return "ruler"
-        return "row" if in_table else "header"
-    return "heading" if _HEADING.match(line) else "sentence"
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int, UnitKind]]:
     for stop in _STOP.finditer(text, start, end):
-        if _STARTS.match(text, stop.end(), end) and not is_short(text, stop.start()):
-            if _goes_on(text[start : stop.end()].lstrip()):
-                continue
-            if trimmed := _trimmed(text, start, stop.end()):
-                yield trimmed
+        if not _STARTS.match(text, stop.end(), end) or is_short(text, stop.start()):
+            continue
+        words = text[start : stop.end()].lstrip()
+        is_open = len(words) <= LONGEST_QUOTE and len(_QUOTES.findall(words)) % 2
+        if not is_open and not _RUN_IN.match(words):
+            yield start, stop.end(), "sentence"
             start = stop.end()
-    if trimmed := _trimmed(text, start, end):
-        yield trimmed
-
-
-def _goes_on(words: str) -> bool:
-    """Return whether a sentence goes on behind a full stop: a quotation is open in it."""
-    if len(words) <= LONGEST_QUOTE and len(_QUOTES.findall(words)) % 2:
-        return True
-    return _RUN_IN.match(words) is not None
+    yield start, end, "sentence"
 
 
 def is_short(text: str, stop: int) -> bool:
@@ -135,13 +119,6 @@ def is_short(text: str, stop: int) -> bool:
     return word.casefold() in _SHORT or (len(word) == 1 and word.isupper())
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    inner = text[start:end]
-    left = len(inner) - len(inner.lstrip())
-    words = inner.strip()
-    return (start + left, start + left + len(words)) if words else None
-
-
 # [1], [1, 2], [1-3], [Source 1], [^1], 【1】; anything else in brackets with a figure in it looks
 # like a citation, and is none.
 _MARKER = re.compile(r"[\[【]([^\[\]【】\n]{1,80})[\]】]")
@@ -154,7 +131,11 @@ _ADDRESS = re.compile(
     r"(?:(?<![^\S\n])[^\S\n]+)?(?:(?:https?|ftp|file)://\S*|(?:javascript|data):\S+|www\.\S+)",
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"!?[\[【][^\[\]【】\n]{0,80}$|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$")
+# Brackets that may become a marker, also around links, which say nothing; or a link.
+_OPEN = re.compile(
+    r"!?[\[【](?:[^\[\]【】\n]|\[[^\[\]\n]{0,300}\]\([^()\n]{0,300}\)){0,80}$"
+    r"|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$"
+)
 _PIECE = re.compile(r"\s*\S+")
 _END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
 MAX_CITED = 20
@@ -311,10 +292,8 @@ def raised(text: str) -> str:
     return _RAISED.sub(lambda match: match[1].translate(_RAISING), text)
 
 
-def row_shown(
-    text: str, row: TextUnit, only: Sequence[int] = (), *, keeps_marks: bool = False
-) -> str:
-    """Return a row of a table with the names of its columns; of some columns, if named.
+def row_shown(text: str, row: TextUnit, *, keeps_marks: bool = False) -> str:
+    """Return a row of a table with the names of its columns.
 
     Marks of footnotes are left out where the notes are quoted beside it (Quoter.with_notes).
     """
@@ -322,24 +301,9 @@ def row_shown(
     line = text[row.start : row.end]
     if table is None:
         return " ".join(line.split())
-    pairs = enumerate(zip(table.columns, row_cells(table, line), strict=False))
-    said = [
+    said = (
         f"{name}: {cell}" if keeps_marks else f"{table.bare(name)}: {table.bare(cell)}"
-        for n, (name, cell) in pairs
-        if cell and (not only or n in only)
-    ]
+        for name, cell in zip(table.columns, cells_of(line), strict=False)
+        if cell
+    )
     return "; ".join(said)
-
-
-def row_cells(table: Table, lines: str) -> tuple[str, ...]:
-    """Return the cells of one row's line, or of several."""
-    alone = parse_table(f"| {' | '.join(table.columns)} |\n|---|\n{lines}")
-    return tuple(cell for row in alone.rows for cell in row) if alone else ()
-
-
-def row_notes(table: Table, words: str) -> list[str]:
-    """Return the footnotes that the marks of rows and of their columns point to, each once."""
-    rows = "\n".join(line for line in words.splitlines() if line.startswith("|"))
-    cells = (*row_cells(table, rows), *table.columns)
-    notes = (note for cell in cells for note in table.notes_of(cell))
-    return list(dict.fromkeys(notes))

@@ -230,13 +230,14 @@ class RememberedVectors:
         self._lock = Lock()
 
     def of(self, texts: Sequence[str]) -> Array:
-        """Return the vectors of texts, one a row."""
+        """Return the vectors of texts as documents have them, one a row."""
         with self._lock:
             known = {text: self._vectors[text] for text in texts if text in self._vectors}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
             # Copies: a row of the whole would keep all of it in memory.
-            new = self.encoder.encode(missing).astype(np.float32)
+            prefix = self.encoder.spec.text_prefix
+            new = self.encoder.encode([prefix + text for text in missing]).astype(np.float32)
             known |= {text: row.copy() for text, row in zip(missing, new, strict=True)}
         with self._lock:
             for text in texts:

@@ -15,6 +15,7 @@ from pincite.model.units import symbols
 _NUMBER = re.compile(
     r"(?<![\w.,])-?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?:\.\d+)?|\d+,\d{1,2}|\d+(?:\.\d+)?)(?!\d|,\d)"
 )
+_GROUPED = re.compile(r"[,\u00a0\u202f](?=\d{3}(?:\D|$))")
 _DASH = re.compile(r"(?<=\d)\s*[-–—]\s*(?=\d)")
 _UNIT_BEHIND = re.compile(r"\d\s*(°\s?[CF]|%|[^\W\d_]+[²³]?)")
 _UP_TO = re.compile(
@@ -27,6 +28,13 @@ _OVER = re.compile(
 )
 _FROM = re.compile(r"at least|or more|and (?:over|above|up)|minimum|≥|>=", re.IGNORECASE)
 _BELOW = re.compile(r"\b(?:below|under|less than)\b|<(?!=)", re.IGNORECASE)
+# Each with whether it is a lower bound, and whether the bound itself is left out.
+_BOUNDS = (
+    (_UP_TO, False, False),
+    (_FROM, True, False),
+    (_OVER, True, True),
+    (_BELOW, False, True),
+)
 _THROUGH = re.compile(r"–|\b(?:through|to|and|but|à|a)\b", re.IGNORECASE)
 
 
@@ -58,18 +66,8 @@ def numbers(text: str) -> list[float]:
     >>> numbers("12,345 and 2,5 or 10, 11")
     [12345.0, 2.5, 10.0, 11.0]
     """
-    return [_value(found) for found in _NUMBER.findall(_DASH.sub(" – ", text))]
-
-
-def _value(text: str) -> float:
-    plain = re.sub(r"[,\u00a0\u202f](?=\d{3}(?:\D|$))", "", text)
-    return float(plain.replace(",", "."))
-
-
-def unit_behind(text: str) -> str:
-    """Return the word behind the first number: its unit, perhaps."""
-    match = _UNIT_BEHIND.search(text)
-    return match.group(1) if match else ""
+    found = _NUMBER.findall(_DASH.sub(" – ", text))
+    return [float(_GROUPED.sub("", each).replace(",", ".")) for each in found]
 
 
 def intervals_of(cell: str, column: str = "") -> tuple[Interval, ...]:
@@ -86,23 +84,16 @@ Interval(low=11.0, high=11.0, is_low_open=False, is_high_open=False))
         return (Interval(found[0], found[1], is_low_open=bool(_OVER.search(cell))),)
     if len(found) == 1:
         (value,) = found
-        bound = _one_bound(value, cell) or _one_bound(value, column)
-        return (bound or Interval(value, value),)
+        for words in (cell, column):
+            for bound, is_low, is_open in _BOUNDS:
+                if bound.search(words) and is_low:
+                    return (Interval(low=value, is_low_open=is_open),)
+                if bound.search(words):
+                    return (Interval(high=value, is_high_open=is_open),)
+        return (Interval(value, value),)
     if len(found) >= 2 and "," in cell:
         return tuple(Interval(value, value) for value in found)
     return ()  # a date, a code, or words with numbers in them
-
-
-def _one_bound(value: float, words: str) -> Interval | None:
-    if _UP_TO.search(words):
-        return Interval(high=value)
-    if _FROM.search(words):
-        return Interval(low=value)
-    if _OVER.search(words):
-        return Interval(low=value, is_low_open=True)
-    if _BELOW.search(words):
-        return Interval(high=value, is_high_open=True)
-    return None
 
 
 _CELL_SPLIT = re.compile(r"(?<!\\)\|")
@@ -179,10 +170,12 @@ def parse_table(text: str) -> Table | None:
     ('Table 1 Sizes', ('A', 'B (mm)'), (('x', '3'),))
     """
     lines = text.splitlines()
-    at = _first_run([i for i, line in enumerate(lines) if line.lstrip().startswith("|")])
+    at = [i for i, line in enumerate(lines) if line.lstrip().startswith("|")]
+    # Up to the first gap: the lines of the first table.
+    at = at[: next((n for n, (a, b) in enumerate(pairwise(at), 1) if b != a + 1), len(at))]
     if len(at) < 2:
         return None
-    grid = [_cells(lines[i]) for i in at if not _RULER.match(lines[i])]
+    grid = [cells_of(lines[i]) for i in at if not _RULER.match(lines[i])]
     if not grid:
         return None
     caption = " ".join(line.strip(" *_#") for line in lines[: at[0]] if line.strip())
@@ -195,15 +188,12 @@ def parse_table(text: str) -> Table | None:
     return Table(caption, grid[0], tuple(grid[1:]), notes)
 
 
-def _first_run(numbers: list[int]) -> list[int]:
-    """Return the numbers up to the first gap: the lines of the first table."""
-    for i, (one, other) in enumerate(pairwise(numbers), 1):
-        if other != one + 1:
-            return numbers[:i]
-    return numbers
+def cells_of(line: str) -> tuple[str, ...]:
+    """Return the cells of a line of a table.
 
-
-def _cells(line: str) -> tuple[str, ...]:
+    >>> cells_of("| a | b |")
+    ('a', 'b')
+    """
     inner = line.strip().removeprefix("|").removesuffix("|")
     return tuple(cell.strip().replace("\\|", "|") for cell in _CELL_SPLIT.split(inner))
 
@@ -285,49 +275,43 @@ def _rows_by_number(table: Table, value: float, wanted: str, column: str) -> tup
     Of several columns that could be meant, the one whose name shares most words with the row's
     words counts; if it has none, with the column's; then the first.
     """
-    words, hints = _names(_words(wanted)), _words(column)
+    words, hints = _words(wanted, has_numbers=False), _words(column)
     asked = _columns(table, column, key=-1)
-    fitting: list[tuple[int, int, int, dict[int, float]]] = []
+    behind = _UNIT_BEHIND.search(wanted)
+    unit = behind.group(1).casefold() if behind else ""
+    fitting: list[tuple[int, int, int, list[int]]] = []
     for at, name in enumerate(table.columns):
-        widths = _widths(table, at, value)
+        rows = rows_holding(table, at, value)
         if [at] == asked:
             continue  # the one column that is asked for is not what the row is found by
-        if widths and _same_unit(unit_behind(wanted), unit_of(name)):
+        # Unknown units are given the benefit.
+        own_unit = unit_of(name).casefold()
+        if rows and (unit == own_unit or not {unit, own_unit} <= symbols()):
             own = _words(name)
             named = len(words & own)
-            fitting.append((-named, 0 if named else -len(hints & own), at, widths))
+            fitting.append((-named, 0 if named else -len(hints & own), at, rows))
     if not fitting:
         return 0, []
-    _, _, key, widths = min(fitting, key=lambda each: each[:3])
-    rows = [i for i, width in widths.items() if width == min(widths.values())]
+    _, _, key, rows = min(fitting)
     # "copper 25": the words that are no numbers say which of the rows with a 25.
-    shared = {i: len(words & _names(_words(" ".join(table.rows[i])))) for i in rows}
+    shared = {i: len(words & _words(" ".join(table.rows[i]))) for i in rows}
     return key, [i for i in rows if shared[i] == max(shared.values())]
 
 
-def _widths(table: Table, column: int, value: float) -> dict[int, float]:
-    """Return the rows whose cell in a column holds the number, with how tightly it does."""
+def rows_holding(table: Table, column: int, value: float) -> list[int]:
+    """Return the rows whose cell in a column holds a number; of several ranges the tightest."""
     widths: dict[int, float] = {}
     for i, row in enumerate(table.rows):
         cell = without_marks(row[column]) if column < len(row) else ""
         holding = [each for each in intervals_of(cell, table.columns[column]) if value in each]
         if holding:
             widths[i] = min(each.width for each in holding)
-    return widths
+    return [i for i, width in widths.items() if width == min(widths.values())]
 
 
-def _same_unit(asked: str, own: str) -> bool:
-    """Return whether a value could be in a column's unit; unknown units are given the benefit."""
-    a, b = asked.casefold(), own.casefold()
-    return a == b or a not in symbols() or b not in symbols()
-
-
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(_MARK.sub("", text))}
-
-
-def _names(words: set[str]) -> set[str]:
-    return {word for word in words if not word[0].isdigit()}
+def _words(text: str, *, has_numbers: bool = True) -> set[str]:
+    words = {word.casefold() for word in _WORD.findall(_MARK.sub("", text))}
+    return words if has_numbers else {word for word in words if not word[0].isdigit()}
 
 
 def row_spans(text: str) -> Sequence[tuple[int, int]]:
@@ -348,19 +332,17 @@ def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
     >>> row_names([("Hot work", "Up to 50"), ("Hot work", "Over 50"), ("Diving", "Any")])
     ['Hot work, Up to 50', 'Hot work, Over 50', 'Diving']
     """
-    names = [_row_name(row, 1) for row in rows]
-    for cells in (2, 3):
+    names = [""] * len(rows)
+    for cells in (1, 2, 3):
         counts = Counter(names)
         names = [
-            _row_name(row, cells) if counts[name] > 1 else name
+            ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]
+            if cells == 1 or counts[name] > 1
+            else name
             for row, name in zip(rows, names, strict=True)
         ]
     counts = Counter(names)
     return [
         f"{name} (row {number})" if counts[name] > 1 or not name else name
-        for number, (name, _) in enumerate(zip(names, rows, strict=True), 1)
+        for number, name in enumerate(names, 1)
     ]
-
-
-def _row_name(row: Sequence[str], cells: int) -> str:
-    return ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]

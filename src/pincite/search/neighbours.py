@@ -68,7 +68,8 @@ class Neighbours:
         """Return the neighbours of each searched chunk, closest first, at most MAX_NEIGHBOURS."""
         known = self._known
         found = {i: known[i] for i in ids if i in known}
-        new = self._find([i for i in ids if i not in found])
+        unknown = [i for i in ids if i not in found]
+        new = self._find(unknown) if unknown else {}
         # Threads may find the same twice, which is harmless; they never see half of a result.
         if new:
             self._known = ({} if len(known) + len(new) > REMEMBERED else known) | new

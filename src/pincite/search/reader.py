@@ -220,7 +220,7 @@ class IndexReader:
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
         """Return what belongs beside the hits: tables and clauses they name, exceptions, terms."""
-        keep = partial(self.opened.filters.keep, result.query.filters)
+        keep = partial(self.opened.filters.keep, result.parsed.filters)
         hits = [passage.chunk.id for passage in result.passages]
         found = companions(hits, self.searcher.reader.neighbours, limit, keep)
         chunks = self.snapshot.get([each.chunk_id for each in found])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pincite.answer.context import Context, build_context
+from pincite.answer.asker import Context, build_context
 from pincite.api import Index
 from pincite.model.tables import parse_table
 from pincite.read.chunks import estimated_tokens

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.answer.asker import Asker
-from pincite.answer.context import PageSummaries
-from pincite.answer.language_model import messages, quoted
+from pincite.answer.language_model import PageSummaries, messages, quoted
 from pincite.answer.values import Source
 from pincite.api import Index
 from pincite.model.errors import ConfigError

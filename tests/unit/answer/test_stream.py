@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pincite.answer.sentences import NOBODY, Ended, SentenceReader, cited_numbers
@@ -56,6 +56,7 @@ def test_sentences_and_markers(
 
 
 @given(st.lists(st.text(alphabet="ab. [1]2,-()!\nhtp:/", max_size=12), max_size=12))
+@example(["[", "[](", ") 1", "] "])  # a link inside a marker
 @settings(max_examples=300, deadline=None)
 def test_how_it_arrives_changes_no_citation(pieces: list[str]) -> None:
     """No word with an address or a marker gets through, and citations are the same in one piece."""
