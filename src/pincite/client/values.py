@@ -74,12 +74,13 @@ class ClientResult:
     collection: str
     generation: int
     query: str
-    hits: tuple[ClientHit, ...]
-    missing: tuple[Missing, ...]
-    companions: tuple[Beside, ...]
-    corrections: Mapping[str, str]
+    filters: Mapping[str, Any]
     note: str | None
     notes: tuple[str, ...]
+    hits: tuple[ClientHit, ...]
+    missing: tuple[Missing, ...]
+    corrections: Mapping[str, str]
+    companions: tuple[Beside, ...]
     seconds: Mapping[str, float]
 
 

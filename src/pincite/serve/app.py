@@ -34,8 +34,8 @@ from pincite.serve.requests import (
     Envelope,
     TheService,
     add_error_handlers,
-    caller_with,
     reply,
+    visit_with,
 )
 from pincite.serve.service import DEFAULT, Options, SearchService
 from pincite.store.location import Location
@@ -50,7 +50,7 @@ class Agents:
         self._service = service
         self._server = make_server(self._lent)
         self._app = http_app(self._server, path=PATH)
-        self._find = caller_with("read")
+        self._find = visit_with("read")
         self._calls = 0
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -58,9 +58,8 @@ class Agents:
         return self._server.session_manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        caller: Any = self._find(request)
-        scope["state"]["caller"] = await caller
+        visit: Any = self._find(Request(scope))
+        await visit  # the caller is in the state from now on
         # The threads of the SDK have no queue of their own that says when it is too long.
         if self._calls >= self._service.limits.queue:
             raise overloaded()
@@ -212,9 +211,11 @@ async def readyz(service: TheService) -> Response:
     response_class=PlainTextResponse,
     responses={**ERRORS, 200: {"content": {"text/plain": {}}}},
 )
-async def metrics(service: TheService, _: Admin) -> Response:
+async def metrics(visit: Admin) -> Response:
     """Give the figures of this process to Prometheus."""
-    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(
+        exposition(visit.service), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
 
 
 ROUTERS = (

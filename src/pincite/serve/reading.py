@@ -63,7 +63,6 @@ def explain(
     query: str,
     k: int | None,
     filters: Filters,
-    *,
     place: str | None = None,
     document: str | None = None,
 ) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def explain(
         "query": query,
         "stages": [_stage(index, step) for step in steps],
         "seconds": dict(seconds),
-        "why_not": [_why_not(each) for each in lost],
+        "why_not": [why_not(each) for each in lost],
     }
 
 
@@ -99,7 +98,7 @@ def _stage(index: IndexReader, step: Step) -> dict[str, Any]:
     }
 
 
-def _why_not(found: WhyNot) -> dict[str, Any]:
+def why_not(found: WhyNot) -> dict[str, Any]:
     return {
         "document": found.chunk.span.doc_id,
         "locator": found.chunk.locator,
