@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pincite.api import Index
+from pincite.search.reader import IndexReader
 from pincite.serve.access import Key, add_key, new_key, revoke_key
 from pincite.serve.service import Options
 
@@ -240,13 +240,13 @@ def test_bodies_are_bounded(sample_index: Path) -> None:
 def test_too_much_to_do_is_refused_at_once(
     sample_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Index.search
+    real = IndexReader.search
 
-    def slow(self: Index, *args: Any, **rest: Any) -> Any:
+    def slow(self: IndexReader, *args: Any, **rest: Any) -> Any:
         time.sleep(0.4)
         return real(self, *args, **rest)
 
-    monkeypatch.setattr(Index, "search", slow)
+    monkeypatch.setattr(IndexReader, "search", slow)
 
     async def ask() -> tuple[list[httpx.Response], list[httpx.Response], httpx.Response]:
         chosen = settings(threads=1, queue=2, search_seconds=20.0)
@@ -297,7 +297,7 @@ def test_an_error_nobody_expected_tells_nothing(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("/secret/path and more")
 
-    monkeypatch.setattr(Index, "search", broken)
+    monkeypatch.setattr(IndexReader, "search", broken)
 
     async def ask() -> httpx.Response:
         async with client(sample_index) as opened:
