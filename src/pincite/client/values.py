@@ -132,13 +132,13 @@ class ClientJob:
     id: str
     collection: str
     document: str
-    state: Literal["queued", "reading", "embedding", "done", "rejected", "failed"]
-    status: str  # added, changed, unchanged
-    chunks: int
-    done: int  # chunks that have vectors, of total
-    total: int
-    reason: str
-    hint: str
+    state: Literal["queued", "reading", "embedding", "done", "rejected", "failed"] = "queued"
+    status: str = ""  # what became of the document: added, changed, unchanged
+    chunks: int = 0
+    done: int = 0  # chunks that have vectors, of total
+    total: int = 0
+    reason: str = ""
+    hint: str = ""
 
     @property
     def is_ended(self) -> bool:

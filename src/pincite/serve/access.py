@@ -163,19 +163,31 @@ def revoke_key(file: Path, key_id: str) -> Key:
 
 
 @contextmanager
-def _changing(file: Path) -> Iterator[list[Key]]:
-    """Hand out the keys to change, and replace the file as a whole; one at a time does so."""
+def locked(
+    file: Path, problem: str = "", hint: str = "", *, makes_folder: bool = False
+) -> Iterator[None]:
+    """Let one at a time change a file, of all processes; StoreError if nobody can."""
     try:
+        if makes_folder:
+            file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreError(f"{file} cannot be written: {error.strerror}") from error
+        told = problem or f"{file} cannot be written: {error.strerror}"
+        raise StoreError(told, hint=hint) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _changing(file: Path) -> Iterator[list[Key]]:
+    """Hand out the keys to change, and replace the file as a whole."""
+    with locked(file):
         keys = list(read_keys(file).keys) if file.exists() else []
         yield keys
         _write(file, json.dumps({"format": FORMAT, "keys": [asdict(k) for k in keys]}, indent=1))
-    finally:
-        os.close(handle)
 
 
 def _write(file: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -148,15 +149,7 @@ def _of_reranking(metrics: Metrics) -> Iterator[families.Metric]:
     yield scores
 
 
-def _gauge(name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
-    return _filled(families.GaugeMetricFamily, name, values, label)
-
-
-def _counter(name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
-    return _filled(families.CounterMetricFamily, name, values, label)
-
-
-def _filled(kind: Any, name: str, values: Mapping[str, float], label: str) -> families.Metric:
+def _filled(kind: Any, name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
     """Return a figure: one value for each value of its label, or a single one without any."""
     family: families.Metric = kind(
         f"pincite_{name}", name.replace("_", " "), labels=[label] if label else []
@@ -164,6 +157,10 @@ def _filled(kind: Any, name: str, values: Mapping[str, float], label: str) -> fa
     for each, value in values.items():
         family.add_metric([each] if label else [], float(value))  # type: ignore[attr-defined]
     return family
+
+
+_gauge = partial(_filled, families.GaugeMetricFamily)
+_counter = partial(_filled, families.CounterMetricFamily)
 
 
 def _histogram(name: str, times: Histogram) -> families.Metric:
@@ -247,7 +244,7 @@ def create_app(
     chosen = settings or Settings()
     service = SearchService(named, chosen, options)
 
-    agents = _agents(service)
+    agents = Agents(service) if find_spec("mcp") else None  # the extra may not be installed
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -295,11 +292,3 @@ def _describe_keys(app: FastAPI) -> None:
     described["security"] = [{"key": []}]
     for path in ("/healthz", "/readyz"):
         described["paths"][path]["get"]["security"] = []
-
-
-def _agents(service: SearchService) -> Agents | None:
-    """Return what answers at /mcp; None if the extra is not installed."""
-    if find_spec("mcp") is None:
-        return None
-
-    return Agents(service)

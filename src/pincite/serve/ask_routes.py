@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -38,59 +38,36 @@ from pincite.serve.requests import (
 from pincite.serve.service import SearchService, forget
 
 HEARTBEAT_SECONDS = 15.0
-Make = Callable[[Asker], Iterator[Event]]
+Make = Callable[[Asker], Generator[Event]]
 logger = logging.getLogger("pincite.serve")
-
-
-class _AnswerSteps:
-    """The events of one answer and the index they are made from; for one thread at a time."""
-
-    def __init__(self, lease: AbstractContextManager[IndexReader], make: Make, guard: Any) -> None:
-        self._lease = lease
-        self._make = make
-        self._guard = guard
-        self._events: Iterator[Event] | None = None
-        self._is_leased = False
-        self.generation = 0  # that the answer is from, once it has begun
-
-    def next(self) -> Event | None:
-        """Return the next event; None if there is none."""
-        with self._guard():
-            if self._events is None:
-                index = self._lease.__enter__()
-                self._is_leased = True
-                self.generation = generation_of(index)
-                self._events = self._make(Asker(index))
-            event = next(self._events, None)
-            if isinstance(event, ErrorEvent):
-                raise event.error
-            return event
-
-    def close(self) -> None:
-        """Stop the work and give the index back."""
-        with suppress(Exception):
-            close = getattr(self._events, "close", None)
-            if close is not None:
-                close()
-        if self._is_leased:
-            self._is_leased = False
-            self._lease.__exit__(None, None, None)
 
 
 class AnswerStream:
     """One answer on its way; the first event is there before the stream begins."""
 
-    def __init__(self, service: SearchService, steps: _AnswerSteps) -> None:
+    def __init__(
+        self, service: SearchService, lease: AbstractContextManager[IndexReader], make: Make
+    ) -> None:
+        self.generation = 0  # that the answer is from, once it has begun
         self._service = service
-        self._steps = steps
+        self._steps = self._made(lease, make)
         self._due = time.monotonic() + service.limits.ask_seconds
         self._pending: asyncio.Future[Event | None] | None = None
         self._first: Event | None = None
         self._is_closed = False
 
-    @property
-    def generation(self) -> int:
-        return self._steps.generation
+    def _made(self, lease: AbstractContextManager[IndexReader], make: Make) -> Generator[Event]:
+        """Yield the events, in one thread at a time; closing it gives the index back."""
+        with lease as index:
+            self.generation = generation_of(index)
+            with closing(make(Asker(index))) as events:
+                for event in events:
+                    if isinstance(event, ErrorEvent):
+                        raise event.error
+                    yield event
+
+    def _next(self) -> Event | None:
+        return next(self._steps, None)
 
     async def begin(self) -> None:
         """Wait for the first event; what goes wrong until then is an error of the request."""
@@ -99,7 +76,7 @@ class AnswerStream:
             raise overloaded(2.0)
         service.streams += 1
         try:
-            self._pending = service.asking.submit(self._steps.next)
+            self._pending = service.asking.submit(self._next)
             while not await self._is_there():
                 pass
             self._first = self._pending.result()
@@ -127,7 +104,7 @@ class AnswerStream:
                 if self._service.is_stopping:
                     yield ErrorEvent(ServiceError("the server is stopping", 503))
                     return
-                self._pending = self._service.asking.go_on(self._steps.next)
+                self._pending = self._service.asking.go_on(self._next)
                 while not await self._is_there():
                     yield None
                 event = self._pending.result()
@@ -296,11 +273,10 @@ class Answering:
     async def stream(self) -> AnswerStream:
         """Return the answer that has begun."""
 
-        def make(asker: Asker) -> Iterator[Event]:
+        def make(asker: Asker) -> Generator[Event]:
             return asker.ask(self.question, **self._how)
 
-        steps = _AnswerSteps(self._lease(), make, self.collection.discreet)
-        stream = AnswerStream(self.visit.service, steps)
+        stream = AnswerStream(self.visit.service, self._lease(), make)
         await stream.begin()
         return stream
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +13,9 @@ from pydantic import Field
 
 from pincite.measure.labelling import LabelCandidate, added, judged
 from pincite.measure.questions import Question, QuestionSet, load, save
-from pincite.model.errors import StoreError
 from pincite.model.types import Chunk
 from pincite.search.reader import IndexReader
-from pincite.serve.access import OWNER
+from pincite.serve.access import OWNER, locked
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import (
     ERRORS,
@@ -54,7 +50,8 @@ def read(file: Path) -> QuestionSet:
 
 def change(file: Path, work: Callable[[QuestionSet], QuestionSet]) -> QuestionSet:
     """Change the judgements, one at a time; a set that comes back the same is not written."""
-    with _locked(file):
+    problem, hint = "feedback cannot be written here", "see store.folder in the settings"
+    with locked(file, problem, hint, makes_folder=True):
         old = read(file)
         new = work(old)
         if len(new.questions) > MAX_QUESTIONS:
@@ -95,23 +92,6 @@ def keep(
 def question_of(questions: QuestionSet, text: str) -> Question:
     """Return the question with these words, which must be there."""
     return next(each for each in questions.questions if each.text == text)
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Let one request of one process change the file at a time."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise StoreError(
-            "feedback cannot be written here", hint="see store.folder in the settings"
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 feedback_router = APIRouter(prefix="/v1", tags=["feedback"], responses=ERRORS)

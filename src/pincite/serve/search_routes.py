@@ -309,22 +309,13 @@ async def rerank(body: RerankBody, request: Request, visit: Reader) -> Response:
         )
         wanted = body.top_n or body.top_k or len(found)
         if body.texts is not None:
-            return reply(_tei(found[:wanted], texts, with_text=body.return_text))
+            lines = [{"index": each.index, "score": each.score} for each in found[:wanted]]
+            shown = [{"text": texts[e.index]} if body.return_text else {} for e in found[:wanted]]
+            return reply([line | more for line, more in zip(lines, shown, strict=True)])
         is_v2 = request.url.path == "/v2/rerank"
         return reply(_union(body, found[:wanted], texts, scorer.id, is_v2=is_v2))
 
-    return await service.searching.run(service.limits.search_seconds, work)
-
-
-def _tei(found: list[ScoredText], texts: list[str], *, with_text: bool) -> list[dict[str, Any]]:
-    return [
-        {
-            "index": each.index,
-            "score": each.score,
-            **({"text": texts[each.index]} if with_text else {}),
-        }
-        for each in found
-    ]
+    return await visit.in_thread(work)
 
 
 def _union(
