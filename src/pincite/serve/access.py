@@ -47,9 +47,6 @@ class Key:
     created: str = ""
     expires: str = ""  # empty: never
 
-    def is_expired(self, now: datetime) -> bool:
-        return bool(self.expires) and datetime.fromisoformat(self.expires) <= now
-
     def fits(self, secret: str) -> bool:
         return hmac.compare_digest(self.hash, _hash(self.salt, secret))
 
@@ -73,7 +70,9 @@ class Keys:
         key_id, _, secret = rest.partition("_")
         key = self._by_id.get(key_id, self._nobody)
         is_right = key.fits(secret) and mark == MARK and key is not self._nobody
-        return key if is_right and not key.is_expired(now or datetime.now(UTC)) else None
+        now = now or datetime.now(UTC)
+        is_expired = bool(key.expires) and datetime.fromisoformat(key.expires) <= now
+        return key if is_right and not is_expired else None
 
 
 def new_key(
@@ -99,18 +98,9 @@ def new_key(
     now = datetime.now(UTC).replace(microsecond=0)
     key_id, secret, salt = secrets.token_hex(5), secrets.token_urlsafe(32), secrets.token_hex(16)
     expires = (now + timedelta(days=days)).isoformat() if days is not None else ""
-    key = Key(
-        key_id,
-        name,
-        salt,
-        _hash(salt, secret),
-        wanted,
-        tuple(collections),
-        None if access is None else tuple(access),
-        rate_per_minute,
-        now.isoformat(),
-        expires,
-    )
+    tags, chosen = None if access is None else tuple(access), tuple(collections)
+    hashed, created = _hash(salt, secret), now.isoformat()
+    key = Key(key_id, name, salt, hashed, wanted, chosen, tags, rate_per_minute, created, expires)
     return key, f"{MARK}_{key_id}_{secret}"
 
 

@@ -80,13 +80,6 @@ class Agents:
             yield index
 
 
-def exposition(service: SearchService) -> bytes:
-    """Return the figures of one service; others in the same process have their own."""
-    registry = CollectorRegistry()
-    registry.register(_ServiceCollector(service))
-    return generate_latest(registry)
-
-
 class _ServiceCollector(Collector):
     """Reads the counts of a service whenever it is asked."""
 
@@ -210,9 +203,10 @@ async def readyz(service: TheService) -> Response:
 )
 async def metrics(visit: Admin) -> Response:
     """Give the figures of this process to Prometheus."""
-    return Response(
-        exposition(visit.service), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    registry = CollectorRegistry()  # other services in the same process have their own
+    registry.register(_ServiceCollector(visit.service))
+    kind = "text/plain; version=0.0.4; charset=utf-8"
+    return Response(generate_latest(registry), media_type=kind)
 
 
 ROUTERS = (

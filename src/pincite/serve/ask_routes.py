@@ -138,12 +138,6 @@ class AnswerStream:
             self._steps.close()
 
 
-def sse(name: str, values: Any, number: int | None = None) -> str:
-    """Return one event as it goes over the wire."""
-    head = f"id: {number}\n" if number is not None else ""
-    return f"{head}event: {name}\ndata: {json.dumps(values, ensure_ascii=False)}\n\n"
-
-
 def event_stream(lines: AsyncIterator[str]) -> StreamingResponse:
     headers = {"x-accel-buffering": "no"}  # a proxy that waits would spoil it
     encoded = (line.encode("utf-8", "replace") async for line in lines)
@@ -309,7 +303,8 @@ async def _lines(
                 await keep(event.answer.text)
             else:
                 values = {**values, "generation": stream.generation}
-        yield sse(event.name, values, number)
+        data = json.dumps(values, ensure_ascii=False)
+        yield f"id: {number}\nevent: {event.name}\ndata: {data}\n\n"
 
 
 session_router = APIRouter(prefix="/sessions", tags=["chat"], responses=ERRORS)

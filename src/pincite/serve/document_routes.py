@@ -89,7 +89,14 @@ async def upload(
     document = document_name(name or Path(file.filename or "").name)
     jobs = Jobs(chosen, service.settings)
     await visit.in_thread(_check_origin, chosen, document)
-    job = await service.searching.run(service.limits.body_seconds, _store, jobs, document, file)
+
+    def store() -> Job:
+        job = jobs.create(document)
+        with jobs.incoming(job).open("wb") as stream:
+            shutil.copyfileobj(file.file, stream)
+        return job
+
+    job = await service.searching.run(service.limits.body_seconds, store)
     try:
         service.writing.submit(jobs.run, job).add_done_callback(forget)
     except ServiceError:
@@ -113,13 +120,6 @@ def _check_origin(collection: ServedCollection, document: str) -> None:
             409,
             hint="choose another name, or remove it first",
         )
-
-
-def _store(jobs: Jobs, document: str, file: UploadFile) -> Job:
-    job = jobs.create(document)
-    with jobs.incoming(job).open("wb") as stream:
-        shutil.copyfileobj(file.file, stream)
-    return job
 
 
 @document_router.get("/documents/{document:path}", response_model=DocumentReply)

@@ -329,7 +329,12 @@ def _union(
         if shows:
             line["document"] = {"text": texts[each.index]}
         if body.relevant_spans is not None and body.relevant_spans.mode == "enabled":
-            line["relevant_spans"] = _spans(each, body.relevant_spans)
+            wish = body.relevant_spans
+            good = [span for span in each.spans if span[2] >= wish.threshold]
+            good.sort(key=lambda span: (-span[2], span[0]))
+            line["relevant_spans"] = [
+                {"start": a, "end": b, "score": score} for a, b, score in good[: wish.max_spans]
+            ]
         lines.append(line)
     words = sum(len(text.split()) for text in texts) + len(body.query.split())
     answer: dict[str, Any] = {
@@ -344,8 +349,3 @@ def _union(
         },
     }
     return {**answer, "data": lines} if body.top_k is not None else answer
-
-
-def _spans(found: ScoredText, wish: SpanWish) -> list[dict[str, Any]]:
-    good = sorted((s for s in found.spans if s[2] >= wish.threshold), key=lambda s: (-s[2], s[0]))
-    return [{"start": a, "end": b, "score": score} for a, b, score in good[: wish.max_spans]]

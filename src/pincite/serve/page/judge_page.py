@@ -30,6 +30,9 @@ POOLED, DEPTH = ("lexical", "hybrid"), 5
 # Questions that are looked through for something to judge, in one request.
 LOOK_AHEAD = 20
 SHOWN_CHARS = 3000
+# An index as judgements see it; it remembers documents as long as the index lives.
+_corpora: WeakKeyDictionary[IndexReader, Corpus] = WeakKeyDictionary()
+_lock = Lock()
 MAX_LISTED, MAX_RECENT, MAX_DISPUTED, MAX_HITS = 100, 12, 20, 50
 
 
@@ -75,7 +78,9 @@ def queue(index: IndexReader, look: Look, said: QuestionSet, who: str) -> dict[s
     told: dict[str, Any] = {"count": len(ids), "questions": lines, "candidate": None}
     for question in ahead:
         view = _seen_by(who, question) if is_second else question
-        left = [*pool(view, [with_pipeline(index, name) for name in POOLED], _corpus(index), DEPTH)]
+        with _lock:
+            corpus = _corpora.setdefault(index, Corpus(index.snapshot))
+        left = [*pool(view, [with_pipeline(index, name) for name in POOLED], corpus, DEPTH)]
         if len(left) > skipped:
             same = {**rest, "question": question.id}
             told["candidate"] = _candidate(left[skipped], question, look)
@@ -166,16 +171,6 @@ def recent(index: IndexReader, said: QuestionSet, who: str, look: Look) -> list[
         }
         for _, text, place in latest
     ]
-
-
-_corpora: WeakKeyDictionary[IndexReader, Corpus] = WeakKeyDictionary()
-_lock = Lock()
-
-
-def _corpus(index: IndexReader) -> Corpus:
-    """Return the index as judgements see it; it remembers documents as long as the index lives."""
-    with _lock:
-        return _corpora.setdefault(index, Corpus(index.snapshot))
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

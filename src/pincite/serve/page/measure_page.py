@@ -70,9 +70,9 @@ def opened(runs: Sequence[dict[str, Any]], look: Look) -> Opened | None:
     wanted = look.rest.get("run", "")
     if not runs and not wanted:
         return None
-    run = _run(runs, wanted or runs[0]["name"])
-    values = dict(_summary(*_stamp(runs, wanted or runs[0]["name"])))
-    base = _run(runs, look.rest["base"]) if look.rest.get("base") else None
+    stamp = _stamp(runs, wanted or runs[0]["name"])
+    run, values = _loaded(*stamp), dict(_summary(*stamp))
+    base = _loaded(*_stamp(runs, look.rest["base"])) if look.rest.get("base") else None
     values["baseline"] = against_baseline(run, base, parse_all(measures_of(run))) if base else []
     first = run.part(look.rest.get("a", ""))
     if base is not None:
@@ -93,10 +93,6 @@ def _stamp(runs: Sequence[dict[str, Any]], name: str) -> tuple[str, datetime, in
                 raise SourceError(f"{name} is too large to show here", hint=hint)
             return str(each["file"]), each["when"], each["size"]
     raise SourceError(f"no run {name!r}", hint="it may have been deleted")
-
-
-def _run(runs: Sequence[dict[str, Any]], name: str) -> Run:
-    return _loaded(*_stamp(runs, name))
 
 
 @lru_cache(maxsize=8)
@@ -274,15 +270,6 @@ def learned(service: SearchService) -> dict[str, Any]:
     }
 
 
-def _reranking(service: SearchService) -> Iterator[tuple[str, str, str]]:
-    """Yield what re-ranking did, where it is on: collection, figure, value."""
-    if not service.settings.rerank.enabled:
-        return
-    for name, collection in sorted(service.collections.items()):
-        for figure, value in collection.metrics.dashboard().items():
-            yield name, figure, f"{value:.4g}"
-
-
 def live(service: SearchService) -> dict[str, Any]:
     """Return what this process has done lately."""
     metrics = service.metrics
@@ -321,7 +308,12 @@ def live(service: SearchService) -> dict[str, Any]:
             y_max=slowest,
         ),
         "routes": metrics.routes()[:ROUTES],
-        "reranking": list(_reranking(service)),
+        "reranking": [
+            (name, figure, f"{value:.4g}")
+            for name, collection in sorted(service.collections.items())
+            if service.settings.rerank.enabled
+            for figure, value in collection.metrics.dashboard().items()
+        ],
     }
 
 

@@ -59,8 +59,12 @@ def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
     if not look.q:
         return []
     titles = {doc_id: title for doc_id, title, _ in index.snapshot.headers()}
-    documents = Counter(doc for doc, _ in _places(index, look.but(within=())))
-    kinds, tags = _kinds_and_tags(index, look)
+    places = index.snapshot.places(_pool(index, look.but(within=())))
+    documents = Counter(doc for doc, _ in places)
+    described = _described(index, _pool(index, look.but(kind=())))
+    kinds = Counter(kind for each, _ in described for kind in each)
+    described = _described(index, _pool(index, look.but(tag=())))
+    tags = Counter(tag for _, each in described for tag in each)
     found = [
         _facet("Document", look, path, "within", documents, titles),
         _edition_facet(index, look, path),
@@ -70,25 +74,9 @@ def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
     return [each for each in found if len(each.choices) > 1 or each.is_used]
 
 
-def _pool(index: IndexReader, look: Look) -> tuple[str, ...]:
+def _pool(index: IndexReader, look: Look) -> list[str]:
     """Return the candidates of the first stage under the filters of a look."""
-    query = Query(look.q, filters=look.filters())
-    return tuple(index.searcher.find(query, POOL).names())
-
-
-def _places(index: IndexReader, look: Look) -> list[tuple[str, str]]:
-    return index.snapshot.places(list(_pool(index, look)))
-
-
-def _kinds_and_tags(index: IndexReader, look: Look) -> tuple[Counter[str], Counter[str]]:
-    kinds: Counter[str] = Counter()
-    tags: Counter[str] = Counter()
-    for each in _described(index, _pool(index, look.but(kind=()))):
-        kinds.update(each[0])
-    pool = _pool(index, look.but(tag=())) if look.tag or look.kind else _pool(index, look)
-    for each in _described(index, pool):
-        tags.update(each[1])
-    return kinds, tags
+    return [*index.searcher.find(Query(look.q, filters=look.filters()), POOL).names()]
 
 
 def _described(index: IndexReader, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
@@ -133,14 +121,15 @@ def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
     works = Counter(each.work for each in editions if each.effective and each.work)
     days = sorted({e.effective.isoformat() for e in editions if e.effective and works[e.work] > 1})
     days = [*days[-MAX_CHOICES:], *([look.as_of] if look.as_of and look.as_of not in days else [])]
-    pool = [doc for doc, _ in _places(index, look.but(as_of=""))] if days else []
+    pool = _pool(index, look.but(as_of="")) if days else []
+    documents = [doc for doc, _ in index.snapshot.places(pool)] if pool else []
 
     def choice(day: str) -> FacetValue:
         is_chosen = day == look.as_of
         parsed = parse_date(day)
         valid = in_force(editions, parsed) if parsed else set()
         url = look.but(as_of="" if is_chosen else day, k=0).url(path)
-        return FacetValue(f"in force {day}", sum(doc in valid for doc in pool), url, is_chosen)
+        return FacetValue(f"in force {day}", sum(doc in valid for doc in documents), url, is_chosen)
 
     return Facet("Edition", tuple(map(choice, days)))
 
@@ -338,34 +327,24 @@ def _count(index: IndexReader, look: Look) -> int:
 def _told(index: IndexReader, look: Look) -> dict[str, Any]:
     k = _count(index, look)
     result = index.search(look.q, k, look.filters(), budget_ms=0)
-    names, ranks = _ranks(index, look, k)
+    names, ranks = [], []  # after every stage, also those inside others
+    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
+        names.append(name)
+        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
     sums = [sum(v for v in p.hit.features.values() if v > 0) for p in result.passages]
     largest = max(sums, default=1.0) or 1.0
     seconds = dict(result.seconds)
+    parts = {n for p in result.passages for n, value in p.hit.features.items() if value}
     longest = max(seconds.values(), default=0.0) or 1.0
     return {
         "pipeline": index.settings.search.pipeline,
         "stages": names,
-        "features": _features(result.passages),
+        "features": sorted(parts, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n)),
         "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
         "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
         "total": sum(step.seconds for step in result.steps),
         "notes": list(result.notes),
     }
-
-
-def _ranks(index: IndexReader, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
-    """Return the stages, also those inside others, and each chunk's rank after every one."""
-    names, ranks = [], []
-    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
-        names.append(name)
-        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
-    return names, ranks
-
-
-def _features(passages: Sequence[Passage]) -> list[str]:
-    names = {n for p in passages for n, value in p.hit.features.items() if value}
-    return sorted(names, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n))
 
 
 def _hit(
