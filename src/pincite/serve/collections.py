@@ -93,23 +93,13 @@ class OpenGeneration:
             settings = replace(settings, rerank=rerank)
         return IndexReader(opened, settings, metrics=self._metrics)
 
-    def enter(self) -> None:
+    def count(self, users: int = 0, *, retires: bool = False) -> None:
+        """Note who comes and goes; one that retires is closed as soon as nobody uses it."""
         with self._lock:
-            self._users += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._users -= 1
-            is_last = self._is_retired and not self._users
-        if is_last:
-            self.index.close()
-
-    def retire(self) -> None:
-        """Close it as soon as nobody uses it."""
-        with self._lock:
-            self._is_retired = True
-            is_free = not self._users
-        if is_free:
+            self._users += users
+            self._is_retired |= retires
+            is_over = self._is_retired and not self._users
+        if is_over:
             self.index.close()
 
 
@@ -165,12 +155,12 @@ class ServedCollection:
             if generation is None:
                 told = f"the collection {self.name!r} has no documents yet"
                 raise StoreError(told, hint="upload some first")
-            generation.enter()
+            generation.count(1)
         try:
             with self.discreet():
                 yield generation.seen_by(access, threshold)
         finally:
-            generation.leave()
+            generation.count(-1)
 
     @contextmanager
     def discreet(self) -> Iterator[None]:
@@ -225,7 +215,7 @@ class ServedCollection:
         took = time.monotonic() - started
         logger.info("collection %s: generation %d in %.2f s", self.name, generation.number, took)
         if old is not None:
-            old.retire()
+            old.count(retires=True)
         return True
 
     def _opened(self) -> OpenGeneration:
@@ -243,7 +233,7 @@ class ServedCollection:
         with self._lock:
             old, self._current = self._current, None
         if old is not None:
-            old.retire()
+            old.count(retires=True)
         self._watch.close()
 
 

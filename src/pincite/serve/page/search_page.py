@@ -146,6 +146,11 @@ _WORD = re.compile(r"\w.*\w|\w")
 async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
     """Show the box and, if something was asked, what was found."""
     chosen = visit.collection(look.c)
+    filters = FilterBody(
+        documents=list(look.within), as_of=look.as_of, kinds=list(look.kind), tags=list(look.tag)
+    )
+    # What the browser asks for an answer.
+    question = {"question": look.q, "collection": chosen.name, "filters": filters.model_dump()}
 
     def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
@@ -153,7 +158,7 @@ async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDra
             "facets": lambda: facets(index, look, "/"),
             "reader": lambda: opened(index, look, "/", drawing),
             "documents": lambda: reading.documents(index),
-            "question": _question(look, chosen.name),
+            "question": json.dumps({**question, "stream": True}),
             "examples": lambda: _examples(index, look),
         }
         return render(request, "search.html", look, values, parts=("results", "hits", "reader"))
@@ -253,15 +258,6 @@ def _notes(index: IndexReader, look: Look, result: Result) -> list[str]:
     if not result.passages and look.filters() != Filters():
         notes.append("Fewer filters may find something.")
     return notes
-
-
-def _question(look: Look, collection: str) -> str:
-    """Return what the browser asks for an answer, as JSON."""
-    filters = FilterBody(
-        documents=list(look.within), as_of=look.as_of, kinds=list(look.kind), tags=list(look.tag)
-    )
-    body = {"question": look.q, "collection": collection, "filters": filters.model_dump()}
-    return json.dumps({**body, "stream": True})
 
 
 def _examples(index: IndexReader, look: Look) -> list[dict[str, str]]:
