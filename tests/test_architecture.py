@@ -16,7 +16,8 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"adapters", "client", "serve"},
+    {"adapters", "serve"},
+    {"client"},
     {"mcp"},
     {"api"},
     {"measure"},

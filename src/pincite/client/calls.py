@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, BinaryIO, Generic, TypeVar
 from urllib.parse import quote
 
-from pincite.answer.values import Answer, Event
+from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, Event
 from pincite.client.errors import RequestRefused, Unreadable, unreadable
 from pincite.client.values import (
     ClientDocument,
@@ -17,9 +18,7 @@ from pincite.client.values import (
     FoundCell,
     Ranked,
     Shown,
-    answer_of,
     event_of,
-    found,
     made,
 )
 from pincite.model.errors import MALFORMED, ConfigError
@@ -27,6 +26,7 @@ from pincite.model.types import Filters
 
 T = TypeVar("T")
 NOTHING = Filters()
+_job = partial(made, ClientJob)
 MAX_EVENT_BYTES = 32_000_000
 
 
@@ -67,7 +67,9 @@ def search(
 ) -> RequestCall[ClientResult]:
     """Return the best passages for a question, words or the name of a place."""
     body = {"query": query, "companions": companions, "filters": _plain(filters)}
-    return RequestCall("POST", "/v1/search", found, _given(body, k=k, collection=collection))
+    return RequestCall(
+        "POST", "/v1/search", partial(made, ClientResult), _given(body, k=k, collection=collection)
+    )
 
 
 def show(
@@ -102,8 +104,9 @@ def remove(document: str, *, collection: str = "") -> RequestCall[str]:
     )
 
 
-def upload(form: Mapping[str, str]) -> RequestCall[ClientJob]:
-    return RequestCall("POST", "/v1/documents", job_of, form=form, is_read=False)
+def upload(name: str, collection: str) -> RequestCall[ClientJob]:
+    form = {"name": name, "collection": collection}
+    return RequestCall("POST", "/v1/documents", _job, form=form, is_read=False)
 
 
 def check_done(job: ClientJob) -> None:
@@ -112,26 +115,18 @@ def check_done(job: ClientJob) -> None:
         raise RequestRefused(job.reason, status=422, kind=job.state, hint=job.hint)
 
 
-def job(job_id: str, collection: str) -> RequestCall[ClientJob]:
-    return RequestCall(
-        "GET", f"/v1/jobs/{quote(job_id)}", job_of, params={"collection": collection}
-    )
+def job(of: ClientJob) -> RequestCall[ClientJob]:
+    params = {"collection": of.collection}
+    return RequestCall("GET", f"/v1/jobs/{quote(of.id)}", _job, params=params)
 
 
 def answer(
     question: str, k: int | None = None, filters: Filters = NOTHING, *, collection: str = ""
 ) -> RequestCall[Answer]:
     """Return the whole answer."""
-    body = ask_body(question, k, filters, collection, is_stream=False)
-    return RequestCall("POST", "/v1/ask", answer_of, body)
-
-
-def ask_body(
-    question: str, k: int | None, filters: Filters, collection: str, *, is_stream: bool
-) -> dict[str, Any]:
-    """Return the body of a question, to be answered as a whole or event by event."""
-    body = {"question": question, "filters": _plain(filters), "stream": is_stream}
-    return _given(body, k=k, collection=collection)
+    body = {"question": question, "filters": _plain(filters), "stream": False}
+    body = _given(body, k=k, collection=collection)
+    return RequestCall("POST", "/v1/ask", partial(made, Answer), body)
 
 
 def rerank(
@@ -158,11 +153,6 @@ def embeddings(
         return tuple(tuple(map(float, each["embedding"])) for each in lines)
 
     return RequestCall("POST", "/v1/embeddings", read, body)
-
-
-def job_of(told: Any) -> ClientJob:
-    """Return a job as the service tells it."""
-    return made(ClientJob, told)
 
 
 def _each(kind: Callable[..., T], name: str) -> Callable[[Any], tuple[T, ...]]:
@@ -194,6 +184,7 @@ class EventReader:
     """
 
     def __init__(self) -> None:
+        self.is_ended = False
         self._rest = b""
         self._name = ""
         self._data: list[bytes] = []
@@ -204,6 +195,7 @@ class EventReader:
         for line in lines:
             event = self._line(line.rstrip(b"\r"))
             if event is not None:
+                self.is_ended = isinstance(event, CompleteEvent | ErrorEvent)
                 yield event
         if len(self._rest) + sum(map(len, self._data)) > MAX_EVENT_BYTES:
             raise Unreadable("an event of the answer is too long")

@@ -9,7 +9,8 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import aclosing, closing, contextmanager
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar
 import httpx
 
 import pincite.client.calls as calls
-from pincite.answer.values import CompleteEvent, ErrorEvent, Event
+from pincite.answer.values import Event
 from pincite.client.calls import NOTHING, EventReader, RequestCall
 from pincite.client.errors import Unreachable, broken_off, refusal
 from pincite.client.values import ClientJob
@@ -128,8 +129,26 @@ class _Connection(Generic[Http]):
         self._owns = http is None
         self._http: Http = type(self)._kind(timeout=timeout) if http is None else http
 
-    def _wait_after(self, attempts: Attempts, got: httpx.Response) -> float:
-        return attempts.after_refusal(got.status_code, got.headers, got.content)
+    def _request(self, call: RequestCall[T], file: BinaryIO | None) -> httpx.Request:
+        url, sent = self.url + call.path, call.sent(file)
+        return self._http.build_request(call.method, url, **sent, **self._with)
+
+
+def _streamed(call: RequestCall[T]) -> RequestCall[T]:
+    """Return the call of an answer that is to come event by event."""
+    return replace(call, body={**(call.body or {}), "stream": True})
+
+
+@contextmanager
+def _whole() -> Iterator[EventReader]:
+    """Hand out what reads the events of an answer; Unreachable if that breaks off."""
+    reader = EventReader()
+    try:
+        yield reader
+    except httpx.TransportError as error:
+        raise broken_off(error) from error
+    if not reader.is_ended:
+        raise broken_off("it has no end")
 
 
 class Client(_Connection[httpx.Client]):
@@ -153,13 +172,12 @@ class Client(_Connection[httpx.Client]):
         Raises Refused if the document is rejected.
         """
         path = Path(file)
-        form = {"name": name or path.name, "collection": collection}
         with path.open("rb") as stream:
-            job = self._send(calls.upload(form), stream)
+            job = self._send(calls.upload(name or path.name, collection), stream)
         yield job
         while not job.is_ended:
             time.sleep(POLL_SECONDS)
-            before, job = job, self._send(calls.job(job.id, job.collection))
+            before, job = job, self._send(calls.job(job))
             if job != before:
                 yield job
         calls.check_done(job)
@@ -176,20 +194,14 @@ class Client(_Connection[httpx.Client]):
 
         The last event is ``complete`` or ``error``. Closing the iterator ends the work.
         """
-        url = self.url + "/v1/ask"
-        body = calls.ask_body(question, k, filters, collection, is_stream=True)
-        attempts = Attempts(self._patience, is_read=True)
-        while True:
-            try:
-                with self._http.stream("POST", url, json=body, **self._with) as got:
-                    if got.is_success:
-                        yield from _events(got)
+        call = _streamed(calls.answer(question, k, filters, collection=collection))
+        got = self._response(call, is_stream=True)
+        with closing(got), _whole() as reader:
+            for data in got.iter_bytes():
+                for event in reader.feed(data):
+                    yield event
+                    if reader.is_ended:
                         return
-                    got.read()
-                    wait = self._wait_after(attempts, got)
-            except httpx.TransportError as error:
-                wait = attempts.after_error(error, self.url)
-            time.sleep(wait)
 
     def close(self) -> None:
         if self._owns:
@@ -202,19 +214,22 @@ class Client(_Connection[httpx.Client]):
         self.close()
 
     def _send(self, call: RequestCall[T], file: BinaryIO | None = None) -> T:
-        """Return the answer of a call, tried again where that is safe."""
+        return call.answered(self._response(call, file).content)
+
+    def _response(
+        self, call: RequestCall[T], file: BinaryIO | None = None, *, is_stream: bool = False
+    ) -> httpx.Response:
+        """Return the answer to a call, tried again where that is safe."""
         attempts = Attempts(self._patience, is_read=call.is_read)
         while True:
             try:
-                got = self._http.request(
-                    call.method, self.url + call.path, **call.sent(file), **self._with
-                )
+                got = self._http.send(self._request(call, file), stream=is_stream)
+                if got.is_success:
+                    return got
+                got.read()
+                wait = attempts.after_refusal(got.status_code, got.headers, got.content)
             except httpx.TransportError as error:
                 wait = attempts.after_error(error, self.url)
-            else:
-                if got.is_success:
-                    return call.answered(got.content)
-                wait = self._wait_after(attempts, got)
             time.sleep(wait)
 
 
@@ -234,18 +249,14 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
     async def upload(
         self, file: Path | str, name: str = "", *, collection: str = ""
     ) -> AsyncIterator[ClientJob]:
-        """Bring a document in; yields how far it is, whenever that changes, up to the end.
-
-        Raises Refused if the document is rejected.
-        """
+        """Bring a document in, as `Client.upload` does."""
         path = Path(file)
-        form = {"name": name or path.name, "collection": collection}
         with path.open("rb") as stream:
-            job = await self._send(calls.upload(form), stream)
+            job = await self._send(calls.upload(name or path.name, collection), stream)
         yield job
         while not job.is_ended:
             await asyncio.sleep(POLL_SECONDS)
-            before, job = job, await self._send(calls.job(job.id, job.collection))
+            before, job = job, await self._send(calls.job(job))
             if job != before:
                 yield job
         calls.check_done(job)
@@ -258,25 +269,16 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
         *,
         collection: str = "",
     ) -> AsyncIterator[Event]:
-        """Yield what happens while a question is answered, as `pincite.ask` does.
-
-        The last event is ``complete`` or ``error``. Closing the iterator ends the work.
-        """
-        url = self.url + "/v1/ask"
-        body = calls.ask_body(question, k, filters, collection, is_stream=True)
-        attempts = Attempts(self._patience, is_read=True)
-        while True:
-            try:
-                async with self._http.stream("POST", url, json=body, **self._with) as got:
-                    if got.is_success:
-                        async for event in _async_events(got):
-                            yield event
-                        return
-                    await got.aread()
-                    wait = self._wait_after(attempts, got)
-            except httpx.TransportError as error:
-                wait = attempts.after_error(error, self.url)
-            await asyncio.sleep(wait)
+        """Yield what happens while a question is answered, as `Client.ask` does."""
+        call = _streamed(calls.answer(question, k, filters, collection=collection))
+        got = await self._response(call, is_stream=True)
+        async with aclosing(got):
+            with _whole() as reader:
+                async for data in got.aiter_bytes():
+                    for event in reader.feed(data):
+                        yield event
+                        if reader.is_ended:
+                            return
 
     async def close(self) -> None:
         if self._owns:
@@ -289,43 +291,20 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
         await self.close()
 
     async def _send(self, call: RequestCall[T], file: BinaryIO | None = None) -> T:
-        """Return the answer of a call, tried again where that is safe."""
+        return call.answered((await self._response(call, file)).content)
+
+    async def _response(
+        self, call: RequestCall[T], file: BinaryIO | None = None, *, is_stream: bool = False
+    ) -> httpx.Response:
+        """Return the answer to a call, tried again where that is safe."""
         attempts = Attempts(self._patience, is_read=call.is_read)
         while True:
             try:
-                got = await self._http.request(
-                    call.method, self.url + call.path, **call.sent(file), **self._with
-                )
+                got = await self._http.send(self._request(call, file), stream=is_stream)
+                if got.is_success:
+                    return got
+                await got.aread()
+                wait = attempts.after_refusal(got.status_code, got.headers, got.content)
             except httpx.TransportError as error:
                 wait = attempts.after_error(error, self.url)
-            else:
-                if got.is_success:
-                    return call.answered(got.content)
-                wait = self._wait_after(attempts, got)
             await asyncio.sleep(wait)
-
-
-def _events(response: httpx.Response) -> Iterator[Event]:
-    reader = EventReader()
-    try:
-        for data in response.iter_bytes():
-            for event in reader.feed(data):
-                yield event
-                if isinstance(event, CompleteEvent | ErrorEvent):
-                    return
-    except httpx.TransportError as error:
-        raise broken_off(error) from error
-    raise broken_off("it has no end")
-
-
-async def _async_events(response: httpx.Response) -> AsyncIterator[Event]:
-    reader = EventReader()
-    try:
-        async for data in response.aiter_bytes():
-            for event in reader.feed(data):
-                yield event
-                if isinstance(event, CompleteEvent | ErrorEvent):
-                    return
-    except httpx.TransportError as error:
-        raise broken_off(error) from error
-    raise broken_off("it has no end")

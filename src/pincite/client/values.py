@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from pincite.answer import values as events
-from pincite.answer.values import Abstention, Answer, Citation, CitedPlace, Sentence, Source, Usage
+from pincite.answer.values import ErrorEvent, Event
 from pincite.client.errors import RequestRefused
 from pincite.model.types import Span
 
@@ -74,12 +74,13 @@ class ClientResult:
     collection: str
     generation: int
     query: str
-    hits: tuple[ClientHit, ...]
-    missing: tuple[Missing, ...]
-    companions: tuple[Beside, ...]
-    corrections: Mapping[str, str]
+    filters: Mapping[str, Any]
     note: str | None
     notes: tuple[str, ...]
+    hits: tuple[ClientHit, ...]
+    missing: tuple[Missing, ...]
+    corrections: Mapping[str, str]
+    companions: tuple[Beside, ...]
     seconds: Mapping[str, float]
 
 
@@ -131,13 +132,13 @@ class ClientJob:
     id: str
     collection: str
     document: str
-    state: Literal["queued", "reading", "embedding", "done", "rejected", "failed"]
-    status: str  # added, changed, unchanged
-    chunks: int
-    done: int  # chunks that have vectors, of total
-    total: int
-    reason: str
-    hint: str
+    state: Literal["queued", "reading", "embedding", "done", "rejected", "failed"] = "queued"
+    status: str = ""  # what became of the document: added, changed, unchanged
+    chunks: int = 0
+    done: int = 0  # chunks that have vectors, of total
+    total: int = 0
+    reason: str = ""
+    hint: str = ""
 
     @property
     def is_ended(self) -> bool:
@@ -152,69 +153,34 @@ class Ranked:
     score: float
 
 
-def made(kind: Callable[..., T], values: Mapping[str, Any], **nested: Any) -> T:
-    """Return a value of plain ones; lists become tuples. Raises KeyError for a missing one."""
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
-    plain = {name: _frozen(values[name]) for name in names if name not in nested}
-    return kind(**plain, **nested)
+def made(kind: Callable[..., T], told: Mapping[str, Any]) -> T:
+    """Return a value of plain ones, by the types of its fields; KeyError for a missing one."""
+    return kind(**{name: _read(told, name, hint) for name, hint in _hints(kind).items()})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {each.name: hints[each.name] for each in fields(kind)}
+
+
+def _read(told: Mapping[str, Any], name: str, hint: Any) -> Any:
+    """Return a field: values inside it are made, lists become tuples."""
+    if hint == Span | None and name not in told:
+        return None
+    value = told[name]
+    inner: Any = next((each for each in (hint, *get_args(hint)) if is_dataclass(each)), None)
+    if inner is None or value is None:
+        return "" if value is None and hint is str else _frozen(value)
+
+    def one(part: Any) -> Any:
+        return _place(told["document"], *part) if inner is Span else made(inner, part)
+
+    return tuple(map(one, value)) if get_origin(hint) is tuple else one(value)
 
 
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
-
-
-def found(values: Mapping[str, Any]) -> ClientResult:
-    """Return the answer of a search."""
-    return made(
-        ClientResult,
-        values,
-        hits=tuple(
-            made(ClientHit, each, chunk=made(HitChunk, each["chunk"])) for each in values["hits"]
-        ),
-        missing=tuple(made(Missing, each) for each in values["missing"]),
-        companions=tuple(made(Beside, each) for each in values["companions"]),
-    )
-
-
-def answer_of(told: Mapping[str, Any]) -> Answer:
-    """Return a whole answer."""
-    none = told["abstention"]
-    return made(
-        Answer,
-        told,
-        sentences=tuple(map(_sentence, told["sentences"])),
-        sources=tuple(map(_source, told["sources"])),
-        abstention=_abstention(none) if none else None,
-        model=told["model"] or "",
-        usage=made(Usage, told["usage"]),
-    )
-
-
-def event_of(name: str, told: Mapping[str, Any]) -> events.Event | None:
-    """Return an event; None for one that is not known here."""
-    read = _READERS.get(name)
-    return read(told) if read else None
-
-
-def _source(told: Mapping[str, Any]) -> Source:
-    parts = tuple(_place(told["document"], *part) for part in told["parts"])
-    return made(Source, told, span=_span(told), parts=parts)
-
-
-def _citation(told: Mapping[str, Any]) -> Citation:
-    return made(Citation, told, span=_span(told) if "span" in told else None)
-
-
-def _sentence(told: Mapping[str, Any]) -> Sentence:
-    return made(Sentence, told, citations=tuple(map(_citation, told["citations"])))
-
-
-def _abstention(told: Mapping[str, Any]) -> Abstention:
-    return made(Abstention, told, nearest=tuple(made(CitedPlace, each) for each in told["nearest"]))
-
-
-def _span(told: Mapping[str, Any]) -> Span:
-    return _place(told["document"], *told["span"])
 
 
 def _place(document: str, start: int, end: int) -> Span:
@@ -223,22 +189,16 @@ def _place(document: str, start: int, end: int) -> Span:
     return Span(document, start, end)
 
 
-def _error(told: Mapping[str, Any]) -> events.ErrorEvent:
-    message, hint = str(told["message"]), str(told["hint"])
-    kind, status = str(told["kind"]), int(told["status"])
-    return events.ErrorEvent(RequestRefused(message, status=status, kind=kind, hint=hint))
+EVENTS: Mapping[str, Any] = {each.name: each for each in get_args(Event)}
 
 
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], events.Event]] = {
-    "search": lambda told: made(events.SearchEvent, told),
-    "context": lambda told: events.ContextEvent(
-        tuple(map(_source, told["sources"])), told["tokens"]
-    ),
-    "generation": lambda told: made(events.GenerationEvent, told),
-    "token": lambda told: made(events.TokenEvent, told),
-    "citation": lambda told: events.CitationEvent(_citation(told), told["sentence"]),
-    "citation_rejected": lambda told: events.RejectedEvent(_citation(told), told["sentence"]),
-    "abstain": lambda told: events.AbstainEvent(_abstention(told)),
-    "complete": lambda told: events.CompleteEvent(answer_of(told)),
-    "error": _error,
-}
+def event_of(name: str, told: Mapping[str, Any]) -> Event | None:
+    """Return an event; None for one that is not known here."""
+    if name == ErrorEvent.name:
+        message, hint, kind = (str(told[each]) for each in ("message", "hint", "kind"))
+        status = int(told["status"])
+        return ErrorEvent(RequestRefused(message, status=status, kind=kind, hint=hint))
+    # What an event is about is told without a name of its own.
+    flat = {**told, "citation": told, "abstention": told, "answer": told}
+    event: Event | None = made(EVENTS[name], flat) if name in EVENTS else None
+    return event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Literal
 from urllib.parse import quote
@@ -208,7 +208,9 @@ class LentIndex:
         known = set(self.index.documents())
         if place_id in known:
             return next(each for each in snapshot.chunks(place_id) if each.kind == "document")
-        for document, locator in _splits(place_id):
+        # Both a document and a locator may hold a "#".
+        for at in (n for n, letter in enumerate(place_id) if letter == "#"):
+            document, locator = place_id[:at], place_id[at + 1 :]
             if document in known:
                 places = self._named(locator, document)
                 if len(places) > 1:
@@ -263,14 +265,17 @@ class LentIndex:
         where = document if chunk.kind == "document" else f"{document}, {chunk.locator}"
         return where if page is None else f"{where}, p. {page}"
 
+    def named_place(self, chunk: Chunk) -> dict[str, str]:
+        """Return the fields by which an agent knows a place: id, title and url."""
+        is_in = chunk.locator.endswith(chunk.title)
+        title = chunk.locator if is_in else f"{chunk.locator} {chunk.title}"
+        return {"id": self.id_of(chunk), "title": title, "url": self.url_of(chunk)}
+
     def _named(self, locator: str, document: str | None) -> list[Place]:
         """Return the places of this name, the very same writing first, wholes before parts."""
         key = locator_key(locator)
-        found = [
-            place
-            for place in self.rows.named([key]).get(key, [])
-            if document in (None, place.doc_id)
-        ]
+        places = self.rows.named([key]).get(key, [])
+        found = [place for place in places if document in (None, place.doc_id)]
         wholes = [place for place in found if place.kind not in _PARTS] or found
         exact = [place for place in wholes if place.locator == locator.strip()]
         return sorted(exact or wholes, key=lambda place: (place.doc_id, place.start))
@@ -298,10 +303,3 @@ def day_of(text: str) -> str:
     if day is None:
         raise ToolError(f"as_of is no date: {text!r}. Write 2022-07-15, or 2022.")
     return day.isoformat()
-
-
-def _splits(place_id: str) -> Iterator[tuple[str, str]]:
-    """Yield every way to read an id as a document and a locator; both may hold a ``#``."""
-    for at, letter in enumerate(place_id):
-        if letter == "#":
-            yield place_id[:at], place_id[at + 1 :]

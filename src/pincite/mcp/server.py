@@ -40,22 +40,12 @@ MAX_REFERENCES = 40
 MAX_DOCUMENTS = 200
 
 
-def search_answer(reader: LentIndex, result: Result) -> models.SearchAnswer:
-    """Return the results of a search with what the asker should know of it."""
-    return models.SearchAnswer(
-        results=[_found(reader, passage) for passage in result.passages],
-        notes=_notes(reader, result),
-    )
-
-
 def _found(reader: LentIndex, passage: Passage) -> models.McpResult:
     place = passage.place
     # A row needs the names of its columns, which the snippet has.
     is_short = len(place.text) <= RESULT_CHARS and place.kind != "row"
     return models.McpResult(
-        id=reader.id_of(place),
-        title=title_of(place),
-        url=reader.url_of(place),
+        **reader.named_place(place),
         text=place.text.strip() if is_short else passage.snippet,
         citation=passage.citation,
         document=place.span.doc_id,
@@ -85,13 +75,6 @@ def _notes(reader: LentIndex, result: Result) -> list[str]:
     return notes
 
 
-def title_of(chunk: Chunk) -> str:
-    """Return a place's number with its heading."""
-    if chunk.locator.endswith(chunk.title):
-        return chunk.locator
-    return f"{chunk.locator} {chunk.title}"
-
-
 def fetched(reader: LentIndex, chunk: Chunk, start: int, limit: int) -> models.Fetched:
     """Return a place's text from a character on, up to a limit, and where it stands."""
     size = len(chunk.text)
@@ -100,10 +83,8 @@ def fetched(reader: LentIndex, chunk: Chunk, start: int, limit: int) -> models.F
     parent = reader.index.snapshot.get([chunk.parent])[0] if chunk.parent else None
     below = reader.index.children(chunk)[:MAX_CHILDREN]
     return models.Fetched(
-        id=reader.id_of(chunk),
-        title=title_of(chunk),
+        **reader.named_place(chunk),
         text=chunk.text[start : start + limit],
-        url=reader.url_of(chunk),
         metadata=models.PlaceFacts(
             document=chunk.span.doc_id,
             document_title=reader.title_of(chunk.span.doc_id),
@@ -139,43 +120,41 @@ def cells_answer(
             f"no cell for row {row!r} and column {column!r} in {chunk.locator}, whose columns are "
             f"{models.seen(names)}. Use fetch with {reader.id_of(chunk)!r} to read it."
         )
-    return models.CellsAnswer(cells=[_cell(reader, each) for each in found])
-
-
-def _cell(reader: LentIndex, found: TableCell) -> models.CellFound:
-    cell, table = found.cell, found.table
-    return models.CellFound(
-        value=cell.value,
-        unit=cell.unit,
-        row=cell.row_name,
-        column=cell.column_name,
-        notes=list(cell.notes),
-        found_by=cell.key,
-        citation=f"{reader.title_of(table.span.doc_id)}, {found.citation}",
-        id=reader.id_of(table),
-        url=reader.url_of(table),
-        document=table.span.doc_id,
+    return models.CellsAnswer(
+        cells=[
+            models.CellFound(
+                value=each.cell.value,
+                unit=each.cell.unit,
+                row=each.cell.row_name,
+                column=each.cell.column_name,
+                notes=list(each.cell.notes),
+                found_by=each.cell.key,
+                citation=f"{reader.title_of(each.table.span.doc_id)}, {each.citation}",
+                id=reader.id_of(each.table),
+                url=reader.url_of(each.table),
+                document=each.table.span.doc_id,
+            )
+            for each in found
+        ]
     )
 
 
 def references_answer(reader: LentIndex, found: Sequence[Reference]) -> models.ReferencesAnswer:
     """Return references with the beginnings of the places at their other ends."""
-    known = [(each, each.chunk_id) for each in found if each.chunk_id is not None][:MAX_REFERENCES]
+    known = [each for each in found if each.chunk_id is not None][:MAX_REFERENCES]
     missing = [each for each in found if each.chunk_id is None][:MAX_REFERENCES]
-    chunks = reader.index.snapshot.get([chunk_id for _, chunk_id in known])
+    chunks = reader.index.snapshot.get([each.chunk_id or "" for each in known])
     return models.ReferencesAnswer(
         references=[
             models.ReferenceFound(
                 direction=each.direction,
                 relation=each.relation,
                 evidence=_words(reader, each.evidence),
-                id=reader.id_of(chunk),
-                title=title_of(chunk),
-                url=reader.url_of(chunk),
+                **reader.named_place(chunk),
                 citation=reader.citation_of(chunk),
                 text=_where_named(chunk, each.name),
             )
-            for (each, _), chunk in zip(known, chunks, strict=True)
+            for each, chunk in zip(known, chunks, strict=True)
         ],
         missing=[
             models.NotFound(
@@ -204,26 +183,22 @@ def _words(reader: LentIndex, span: Span) -> str:
 
 def documents_answer(reader: LentIndex, words: Sequence[str]) -> models.DocumentsAnswer:
     """Return the documents whose id or title has all the words."""
-    named = [(doc_id, reader.title_of(doc_id)) for doc_id in reader.index.documents()]
-    found = [
-        (doc_id, title)
-        for doc_id, title in named
-        if all(word in f"{doc_id} {title}".casefold() for word in words)
-    ]
-    return models.DocumentsAnswer(
-        documents=[_document(reader, *each) for each in found[:MAX_DOCUMENTS]], total=len(found)
-    )
-
-
-def _document(reader: LentIndex, doc_id: str, title: str) -> models.DocumentFound:
-    edition = reader.index.snapshot.edition(doc_id)
-    return models.DocumentFound(
-        id=doc_id,
-        title=title,
-        uri=SCHEME + quote(doc_id),
-        in_force_from=edition.effective.isoformat() if edition.effective else None,
-        in_force_until=edition.until.isoformat() if edition.until else None,
-    )
+    titles = {doc_id: reader.title_of(doc_id) for doc_id in reader.index.documents()}
+    named = {doc_id: f"{doc_id} {title}".casefold() for doc_id, title in titles.items()}
+    found = [doc_id for doc_id, name in named.items() if all(word in name for word in words)]
+    documents = []
+    for doc_id in found[:MAX_DOCUMENTS]:
+        edition = reader.index.snapshot.edition(doc_id)
+        documents.append(
+            models.DocumentFound(
+                id=doc_id,
+                title=titles[doc_id],
+                uri=SCHEME + quote(doc_id),
+                in_force_from=edition.effective.isoformat() if edition.effective else None,
+                in_force_until=edition.until.isoformat() if edition.until else None,
+            )
+        )
+    return models.DocumentsAnswer(documents=documents, total=len(found))
 
 
 def ask_answer(reader: LentIndex, answer: Answer) -> models.AskAnswer:
@@ -235,12 +210,13 @@ def ask_answer(reader: LentIndex, answer: Answer) -> models.AskAnswer:
     citations = [
         models.CitationFound(
             source=number,
-            id=reader.id_of(chunks[sources[number].chunk_id]),
-            url=reader.url_of(chunks[sources[number].chunk_id]),
+            id=reader.id_of(chunk),
+            url=reader.url_of(chunk),
             citation=sources[number].cited(each),
             quote=quoted,
         )
         for (number, quoted), each in cited.items()
+        for chunk in [chunks[sources[number].chunk_id]]
     ]
     none = answer.abstention
     return models.AskAnswer(
@@ -265,14 +241,14 @@ MAX_DOCUMENT_CHARS = 100_000
 Borrow = Callable[[Any], AbstractContextManager[IndexReader]]
 
 
-def _text(description: str, limit: int) -> Any:
+def _text(description: str, limit: int = MAX_NAME_CHARS) -> Any:
     # The limit stands in the schema, and is checked where the message can say what to do.
     return Field(description=description, json_schema_extra={"maxLength": limit})
 
 
 Query = Annotated[str, _text("A question, words, or a place like '97.113(a)'.", MAX_QUERY_CHARS)]
-PlaceId = Annotated[str, _text("An id of a search result.", MAX_NAME_CHARS)]
-Document = Annotated[str | None, _text("Only in this document, by its id.", MAX_NAME_CHARS)]
+PlaceId = Annotated[str, _text("An id of a search result.")]
+Document = Annotated[str | None, _text("Only in this document, by its id.")]
 AsOf = Annotated[str, _text("Only editions in force then: 2022-07-15, or 2022.", 20)]
 Documents = Annotated[
     list[str] | None,
@@ -302,26 +278,26 @@ class Tools:
         query = checked("query", query, MAX_QUERY_CHARS)
         with self._reader(ctx) as reader:
             filters = reader.filters(documents or [], short("as_of", as_of, 20))
-            return search_answer(reader, reader.index.search(query, k, filters))
+            result = reader.index.search(query, k, filters)
+            results = [_found(reader, passage) for passage in result.passages]
+            return models.SearchAnswer(results=results, notes=_notes(reader, result))
 
     def fetch(self, id: PlaceId, ctx: Context) -> models.Fetched:
         """Return the text of one place exactly, with where it stands and what is below it."""
-        place_id = checked("id", id, MAX_NAME_CHARS)
+        place_id = checked("id", id)
         with self._reader(ctx) as reader:
             return fetched(reader, reader.find(place_id), 0, MAX_FETCHED_CHARS)
 
     def show(
         self,
-        locator: Annotated[
-            str, _text("A place: '97.113(a)(4)', 'Table 250.66', a heading.", MAX_NAME_CHARS)
-        ],
+        locator: Annotated[str, _text("A place: '97.113(a)(4)', 'Table 250.66', a heading.")],
         ctx: Context,
         document: Document = None,
         as_of: AsOf = "",
         start: Annotated[int, Field(ge=0, description="Go on from this character.")] = 0,
     ) -> models.ShowAnswer:
         """Return the places with this number or heading, exactly as their documents have them."""
-        locator = checked("locator", locator, MAX_NAME_CHARS)
+        locator = checked("locator", locator)
         with self._reader(ctx) as reader:
             places = reader.named(locator, document, short("as_of", as_of, 20))
             chosen = reader.index.snapshot.get([place.id for place in places[:MAX_PLACES]])
@@ -334,18 +310,15 @@ class Tools:
 
     def lookup_table(
         self,
-        table: Annotated[str, _text("A table: 'Table 250.66'.", MAX_NAME_CHARS)],
-        row: Annotated[
-            str, _text("Words or a number of the row: '95 mm²', 'E-07'.", MAX_NAME_CHARS)
-        ],
+        table: Annotated[str, _text("A table: 'Table 250.66'.")],
+        row: Annotated[str, _text("Words or a number of the row: '95 mm²', 'E-07'.")],
         ctx: Context,
-        column: Annotated[str, _text("Words of the column; all without.", MAX_NAME_CHARS)] = "",
+        column: Annotated[str, _text("Words of the column; all without.")] = "",
         document: Document = None,
     ) -> models.CellsAnswer:
         """Look up a value in a table; a number fits the row whose range holds it."""
-        table = checked("table", table, MAX_NAME_CHARS)
-        row = checked("row", row, MAX_NAME_CHARS)
-        column = short("column", column, MAX_NAME_CHARS)
+        table, row = checked("table", table), checked("row", row)
+        column = short("column", column)
         with self._reader(ctx) as reader:
             places = reader.named(table, document, "")[:MAX_PLACES]
             chunks = reader.index.snapshot.get([place.id for place in places])
@@ -353,7 +326,7 @@ class Tools:
 
     def follow_references(self, id: PlaceId, ctx: Context) -> models.ReferencesAnswer:
         """Return what a place refers to (tables, clauses, definitions) and what refers to it."""
-        place_id = checked("id", id, MAX_NAME_CHARS)
+        place_id = checked("id", id)
         with self._reader(ctx) as reader:
             found = references(reader.index.snapshot, reader.find(place_id))
             return references_answer(reader, found)
@@ -374,12 +347,10 @@ class Tools:
     def documents(
         self,
         ctx: Context,
-        matching: Annotated[
-            str, _text("Words of the id or title; all without.", MAX_NAME_CHARS)
-        ] = "",
+        matching: Annotated[str, _text("Words of the id or title; all without.")] = "",
     ) -> models.DocumentsAnswer:
         """List the documents that can be searched."""
-        words = short("matching", matching, MAX_NAME_CHARS).casefold().split()
+        words = short("matching", matching).casefold().split()
         with self._reader(ctx) as reader:
             return documents_answer(reader, words)
 
@@ -406,14 +377,14 @@ class Tools:
             raise ToolError(" ".join(filter(None, (f"{error.message}.", error.hint)))) from error
 
 
-def checked(name: str, value: str, limit: int) -> str:
+def checked(name: str, value: str, limit: int = MAX_NAME_CHARS) -> str:
     """Return an argument that has to say something; ToolError if it does not, or is too long."""
     if not value.strip():
         raise ToolError(f"{name} is empty. Write what you look for.")
     return short(name, value, limit)
 
 
-def short(name: str, value: str, limit: int) -> str:
+def short(name: str, value: str, limit: int = MAX_NAME_CHARS) -> str:
     """Return an argument; ToolError if it is too long."""
     if len(value) > limit:
         raise ToolError(f"{name} has {len(value)} characters, at most {limit} fit. Shorten it.")

@@ -47,9 +47,6 @@ class Key:
     created: str = ""
     expires: str = ""  # empty: never
 
-    def is_expired(self, now: datetime) -> bool:
-        return bool(self.expires) and datetime.fromisoformat(self.expires) <= now
-
     def fits(self, secret: str) -> bool:
         return hmac.compare_digest(self.hash, _hash(self.salt, secret))
 
@@ -73,7 +70,9 @@ class Keys:
         key_id, _, secret = rest.partition("_")
         key = self._by_id.get(key_id, self._nobody)
         is_right = key.fits(secret) and mark == MARK and key is not self._nobody
-        return key if is_right and not key.is_expired(now or datetime.now(UTC)) else None
+        now = now or datetime.now(UTC)
+        is_expired = bool(key.expires) and datetime.fromisoformat(key.expires) <= now
+        return key if is_right and not is_expired else None
 
 
 def new_key(
@@ -99,18 +98,9 @@ def new_key(
     now = datetime.now(UTC).replace(microsecond=0)
     key_id, secret, salt = secrets.token_hex(5), secrets.token_urlsafe(32), secrets.token_hex(16)
     expires = (now + timedelta(days=days)).isoformat() if days is not None else ""
-    key = Key(
-        key_id,
-        name,
-        salt,
-        _hash(salt, secret),
-        wanted,
-        tuple(collections),
-        None if access is None else tuple(access),
-        rate_per_minute,
-        now.isoformat(),
-        expires,
-    )
+    tags, chosen = None if access is None else tuple(access), tuple(collections)
+    hashed, created = _hash(salt, secret), now.isoformat()
+    key = Key(key_id, name, salt, hashed, wanted, chosen, tags, rate_per_minute, created, expires)
     return key, f"{MARK}_{key_id}_{secret}"
 
 
@@ -163,19 +153,31 @@ def revoke_key(file: Path, key_id: str) -> Key:
 
 
 @contextmanager
-def _changing(file: Path) -> Iterator[list[Key]]:
-    """Hand out the keys to change, and replace the file as a whole; one at a time does so."""
+def locked(
+    file: Path, problem: str = "", hint: str = "", *, makes_folder: bool = False
+) -> Iterator[None]:
+    """Let one at a time change a file, of all processes; StoreError if nobody can."""
     try:
+        if makes_folder:
+            file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreError(f"{file} cannot be written: {error.strerror}") from error
+        told = problem or f"{file} cannot be written: {error.strerror}"
+        raise StoreError(told, hint=hint) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _changing(file: Path) -> Iterator[list[Key]]:
+    """Hand out the keys to change, and replace the file as a whole."""
+    with locked(file):
         keys = list(read_keys(file).keys) if file.exists() else []
         yield keys
         _write(file, json.dumps({"format": FORMAT, "keys": [asdict(k) for k in keys]}, indent=1))
-    finally:
-        os.close(handle)
 
 
 def _write(file: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
@@ -34,8 +35,8 @@ from pincite.serve.requests import (
     Envelope,
     TheService,
     add_error_handlers,
-    caller_with,
     reply,
+    visit_with,
 )
 from pincite.serve.service import DEFAULT, Options, SearchService
 from pincite.store.location import Location
@@ -50,7 +51,7 @@ class Agents:
         self._service = service
         self._server = make_server(self._lent)
         self._app = http_app(self._server, path=PATH)
-        self._find = caller_with("read")
+        self._find = visit_with("read")
         self._calls = 0
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -58,9 +59,8 @@ class Agents:
         return self._server.session_manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
-        caller: Any = self._find(request)
-        scope["state"]["caller"] = await caller
+        visit: Any = self._find(Request(scope))
+        await visit  # the caller is in the state from now on
         # The threads of the SDK have no queue of their own that says when it is too long.
         if self._calls >= self._service.limits.queue:
             raise overloaded()
@@ -78,13 +78,6 @@ class Agents:
         request.state.asked.collection = chosen.name
         with chosen.lease(caller.access) as index:
             yield index
-
-
-def exposition(service: SearchService) -> bytes:
-    """Return the figures of one service; others in the same process have their own."""
-    registry = CollectorRegistry()
-    registry.register(_ServiceCollector(service))
-    return generate_latest(registry)
 
 
 class _ServiceCollector(Collector):
@@ -149,15 +142,7 @@ def _of_reranking(metrics: Metrics) -> Iterator[families.Metric]:
     yield scores
 
 
-def _gauge(name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
-    return _filled(families.GaugeMetricFamily, name, values, label)
-
-
-def _counter(name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
-    return _filled(families.CounterMetricFamily, name, values, label)
-
-
-def _filled(kind: Any, name: str, values: Mapping[str, float], label: str) -> families.Metric:
+def _filled(kind: Any, name: str, values: Mapping[str, float], label: str = "") -> families.Metric:
     """Return a figure: one value for each value of its label, or a single one without any."""
     family: families.Metric = kind(
         f"pincite_{name}", name.replace("_", " "), labels=[label] if label else []
@@ -165,6 +150,10 @@ def _filled(kind: Any, name: str, values: Mapping[str, float], label: str) -> fa
     for each, value in values.items():
         family.add_metric([each] if label else [], float(value))  # type: ignore[attr-defined]
     return family
+
+
+_gauge = partial(_filled, families.GaugeMetricFamily)
+_counter = partial(_filled, families.CounterMetricFamily)
 
 
 def _histogram(name: str, times: Histogram) -> families.Metric:
@@ -212,9 +201,12 @@ async def readyz(service: TheService) -> Response:
     response_class=PlainTextResponse,
     responses={**ERRORS, 200: {"content": {"text/plain": {}}}},
 )
-async def metrics(service: TheService, _: Admin) -> Response:
+async def metrics(visit: Admin) -> Response:
     """Give the figures of this process to Prometheus."""
-    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+    registry = CollectorRegistry()  # other services in the same process have their own
+    registry.register(_ServiceCollector(visit.service))
+    kind = "text/plain; version=0.0.4; charset=utf-8"
+    return Response(generate_latest(registry), media_type=kind)
 
 
 ROUTERS = (
@@ -246,7 +238,7 @@ def create_app(
     chosen = settings or Settings()
     service = SearchService(named, chosen, options)
 
-    agents = _agents(service)
+    agents = Agents(service) if find_spec("mcp") else None  # the extra may not be installed
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -294,11 +286,3 @@ def _describe_keys(app: FastAPI) -> None:
     described["security"] = [{"key": []}]
     for path in ("/healthz", "/readyz"):
         described["paths"][path]["get"]["security"] = []
-
-
-def _agents(service: SearchService) -> Agents | None:
-    """Return what answers at /mcp; None if the extra is not installed."""
-    if find_spec("mcp") is None:
-        return None
-
-    return Agents(service)

@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -20,7 +20,6 @@ from pincite.answer.values import CompleteEvent, ErrorEvent, Event
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
-from pincite.serve.access import Caller
 from pincite.serve.errors import ServiceError, overloaded, took_too_long
 from pincite.serve.reading import generation_of
 from pincite.serve.requests import (
@@ -31,66 +30,44 @@ from pincite.serve.requests import (
     Query,
     Reader,
     Strict,
-    TheAsked,
-    TheService,
+    Visit,
     reply,
+    schema,
+    strict,
 )
-from pincite.serve.service import AuditFacts, SearchService, forget
+from pincite.serve.service import SearchService, forget
 
 HEARTBEAT_SECONDS = 15.0
-Make = Callable[[Asker], Iterator[Event]]
+Make = Callable[[Asker], Generator[Event]]
 logger = logging.getLogger("pincite.serve")
-
-
-class _AnswerSteps:
-    """The events of one answer and the index they are made from; for one thread at a time."""
-
-    def __init__(self, lease: AbstractContextManager[IndexReader], make: Make, guard: Any) -> None:
-        self._lease = lease
-        self._make = make
-        self._guard = guard
-        self._events: Iterator[Event] | None = None
-        self._is_leased = False
-        self.generation = 0  # that the answer is from, once it has begun
-
-    def next(self) -> Event | None:
-        """Return the next event; None if there is none."""
-        with self._guard():
-            if self._events is None:
-                index = self._lease.__enter__()
-                self._is_leased = True
-                self.generation = generation_of(index)
-                self._events = self._make(Asker(index))
-            event = next(self._events, None)
-            if isinstance(event, ErrorEvent):
-                raise event.error
-            return event
-
-    def close(self) -> None:
-        """Stop the work and give the index back."""
-        with suppress(Exception):
-            close = getattr(self._events, "close", None)
-            if close is not None:
-                close()
-        if self._is_leased:
-            self._is_leased = False
-            self._lease.__exit__(None, None, None)
 
 
 class AnswerStream:
     """One answer on its way; the first event is there before the stream begins."""
 
-    def __init__(self, service: SearchService, steps: _AnswerSteps) -> None:
+    def __init__(
+        self, service: SearchService, lease: AbstractContextManager[IndexReader], make: Make
+    ) -> None:
+        self.generation = 0  # that the answer is from, once it has begun
         self._service = service
-        self._steps = steps
+        self._steps = self._made(lease, make)
         self._due = time.monotonic() + service.limits.ask_seconds
         self._pending: asyncio.Future[Event | None] | None = None
         self._first: Event | None = None
         self._is_closed = False
 
-    @property
-    def generation(self) -> int:
-        return self._steps.generation
+    def _made(self, lease: AbstractContextManager[IndexReader], make: Make) -> Generator[Event]:
+        """Yield the events, in one thread at a time; closing it gives the index back."""
+        with lease as index:
+            self.generation = generation_of(index)
+            with closing(make(Asker(index))) as events:
+                for event in events:
+                    if isinstance(event, ErrorEvent):
+                        raise event.error
+                    yield event
+
+    def _next(self) -> Event | None:
+        return next(self._steps, None)
 
     async def begin(self) -> None:
         """Wait for the first event; what goes wrong until then is an error of the request."""
@@ -99,7 +76,7 @@ class AnswerStream:
             raise overloaded(2.0)
         service.streams += 1
         try:
-            self._pending = service.asking.submit(self._steps.next)
+            self._pending = service.asking.submit(self._next)
             while not await self._is_there():
                 pass
             self._first = self._pending.result()
@@ -127,7 +104,7 @@ class AnswerStream:
                 if self._service.is_stopping:
                     yield ErrorEvent(ServiceError("the server is stopping", 503))
                     return
-                self._pending = self._service.asking.go_on(self._steps.next)
+                self._pending = self._service.asking.go_on(self._next)
                 while not await self._is_there():
                     yield None
                 event = self._pending.result()
@@ -159,23 +136,6 @@ class AnswerStream:
             self._service.asking.go_on(self._steps.close).add_done_callback(forget)
         except RuntimeError:  # the threads have ended with the service
             self._steps.close()
-
-
-async def open_stream(
-    service: SearchService, caller: Any, collection: str, make: Make, threshold: float = 0.0
-) -> AnswerStream:
-    """Return an answer that has begun, from a collection as the caller sees it."""
-    chosen = service.collection(caller, collection)
-    steps = _AnswerSteps(chosen.lease(caller.access, threshold), make, chosen.discreet)
-    stream = AnswerStream(service, steps)
-    await stream.begin()
-    return stream
-
-
-def sse(name: str, values: Any, number: int | None = None) -> str:
-    """Return one event as it goes over the wire."""
-    head = f"id: {number}\n" if number is not None else ""
-    return f"{head}event: {name}\ndata: {json.dumps(values, ensure_ascii=False)}\n\n"
 
 
 def event_stream(lines: AsyncIterator[str]) -> StreamingResponse:
@@ -211,11 +171,7 @@ data: {"text": "…", "sentences": […], "sources": […]}
 class AskBody(Strict):
     """A question in plain words."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={"examples": [{"question": "How far apart must two earth rods be?"}]},
-    )
+    model_config = strict(question="How far apart must two earth rods be?")
     question: Query
     k: Count | None = None
     collection: CollectionName = ""
@@ -250,14 +206,13 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 
 
 @ask_router.post("/v1/ask", response_model=AnswerReply, responses=STREAMED)
-async def ask(
-    body: AskBody, request: Request, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def ask(body: AskBody, request: Request, visit: Reader) -> Response:
     """Answer a question with citations that were checked, or say why there is no answer."""
-    wants = body.stream if body.stream is not None else accepts_stream(request)
-    asked.query, filters = body.question, body.filters.filters()
-    answering = Answering(service, caller, asked, body.collection)
-    return await answering.reply(body.question, body.k, filters, is_stream=wants)
+    filters = body.filters.filters()
+    answering = Answering(visit, body.collection, body.question, body.k, filters)
+    if not wants_stream(body.stream, request):
+        return reply(await answering.whole())
+    return event_stream(_lines(await answering.stream()))
 
 
 class OldBody(BaseModel):
@@ -273,20 +228,19 @@ class OldBody(BaseModel):
 
 
 @ask_router.post("/api/ruleslawyer/query", response_model=AnswerReply, responses=STREAMED)
-async def old_ask(
-    body: OldBody, request: Request, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def old_ask(body: OldBody, request: Request, visit: Reader) -> Response:
     """The same as /v1/ask; events, unless the client accepts nothing but JSON."""
     if not body.query.strip():
         raise ServiceError("the query is empty", 422)
-    asked.query = body.query
-    wants = request.headers.get("accept", "").strip() != "application/json"
-    answering = Answering(service, caller, asked, body.collection)
-    return await answering.reply(body.query, body.k, Filters(), is_stream=wants)
+    answering = Answering(visit, body.collection, body.query, body.k)
+    if request.headers.get("accept", "").strip() == "application/json":
+        return reply(await answering.whole())
+    return event_stream(_lines(await answering.stream()))
 
 
-def accepts_stream(request: Request) -> bool:
-    return STREAM in request.headers.get("accept", "")
+def wants_stream(asked: bool | None, request: Request) -> bool:
+    """Return whether events are wanted: as the body says, or else the header."""
+    return STREAM in request.headers.get("accept", "") if asked is None else asked
 
 
 class Answering:
@@ -294,51 +248,49 @@ class Answering:
 
     def __init__(
         self,
-        service: SearchService,
-        caller: Caller,
-        asked: AuditFacts,
+        visit: Visit,
         collection: str,
+        question: str,
+        k: int | None = None,
+        filters: Filters | None = None,
         *,
         threshold: float = 0.0,
         history: Sequence[Message] = (),
     ) -> None:
-        self.service, self.caller = service, caller
-        self.collection = service.collection(caller, collection)
-        self.threshold, self.history = threshold, history
-        asked.collection = self.collection.name
+        self.visit, self.collection = visit, visit.collection(collection, question)
+        self.question, self.threshold = question, threshold
+        self._how: dict[str, Any] = {"filters": filters or Filters(), "k": k, "history": history}
 
-    async def reply(
-        self, question: str, k: int | None, filters: Filters, *, is_stream: bool
-    ) -> Response:
-        if not is_stream:
-            return reply(await self.whole(question, k, filters))
-        return event_stream(_lines(await self.stream(question, k, filters)))
+    def _lease(self) -> AbstractContextManager[IndexReader]:
+        return self.collection.lease(self.visit.caller.access, self.threshold)
 
-    async def stream(self, question: str, k: int | None, filters: Filters) -> AnswerStream:
-        def make(asker: Asker) -> Any:
-            return asker.ask(question, filters=filters, k=k, history=self.history)
+    async def stream(self) -> AnswerStream:
+        """Return the answer that has begun."""
 
-        name = self.collection.name
-        return await open_stream(self.service, self.caller, name, make, self.threshold)
+        def make(asker: Asker) -> Generator[Event]:
+            return asker.ask(self.question, **self._how)
 
-    async def whole(self, question: str, k: int | None, filters: Filters) -> dict[str, Any]:
+        stream = AnswerStream(self.visit.service, self._lease(), make)
+        await stream.begin()
+        return stream
+
+    async def whole(self) -> dict[str, Any]:
         """Return the whole answer as plain values."""
 
         def work() -> dict[str, Any]:
-            lease = self.collection.lease(self.caller.access, self.threshold)
-            with lease as index:
-                answer = Asker(index).answer(question, filters=filters, k=k, history=self.history)
-                generation = generation_of(index)
-                return {
-                    "collection": self.collection.name,
-                    "generation": generation,
-                    **answer.plain(),
-                }
+            with self._lease() as index:
+                answer = Asker(index).answer(self.question, **self._how).plain()
+                where = {"collection": self.collection.name, "generation": generation_of(index)}
+                return {**where, **answer}
 
-        return await self.service.asking.run(self.service.limits.ask_seconds, work)
+        service = self.visit.service
+        return await service.asking.run(service.limits.ask_seconds, work)
 
 
-async def _lines(stream: AnswerStream) -> AsyncIterator[str]:
+async def _lines(
+    stream: AnswerStream, keep: Callable[[str], Awaitable[None]] | None = None
+) -> AsyncIterator[str]:
+    """Yield the events as they go over the wire; those of a chat keep the answer."""
     number = 0
     async for event in stream.events():
         if event is None:
@@ -346,9 +298,13 @@ async def _lines(stream: AnswerStream) -> AsyncIterator[str]:
             continue
         number += 1
         values = event.plain()
-        if isinstance(event, CompleteEvent):
-            values = {**values, "generation": stream.generation}
-        yield sse(event.name, values, number)
+        if isinstance(event, CompleteEvent):  # an answer that failed was not said
+            if keep is not None:
+                await keep(event.answer.text)
+            else:
+                values = {**values, "generation": stream.generation}
+        data = json.dumps(values, ensure_ascii=False)
+        yield f"id: {number}\nevent: {event.name}\ndata: {data}\n\n"
 
 
 session_router = APIRouter(prefix="/sessions", tags=["chat"], responses=ERRORS)
@@ -382,78 +338,46 @@ class MessageBody(BaseModel):
     stream: bool | None = None
 
 
-class MessageLine(BaseModel):
-    role: Literal["user", "assistant"]
-    content: str
-
-
-class MessagesReply(BaseModel):
-    session: str
-    messages: list[MessageLine]
+SAID = schema("MessageLine", role=Literal["user", "assistant"], content=str)
+MessagesReply = schema("MessagesReply", session=str, messages=[SAID])
+ForgottenReply = schema("ForgottenReply", forgotten=str)
 
 
 @session_router.post("/{session}/messages", response_model=AnswerReply, responses=STREAMED)
-async def say(
-    session: SessionId,
-    body: MessageBody,
-    request: Request,
-    service: TheService,
-    caller: Reader,
-    asked: TheAsked,
-) -> Response:
+async def say(session: SessionId, body: MessageBody, request: Request, visit: Reader) -> Response:
     """Answer the next message of a chat; what was said before counts."""
-    question = body.content
+    question, sessions = body.content, visit.service.sessions
     if not question.strip():
         raise ServiceError("the message is empty", 422)
-    asked.query = question
-    history = await _thread(service, service.sessions.history, caller.id, session)
-    threshold = round(body.match_threshold, 2)
+    visit.asked.query = question
     answering = Answering(
-        service, caller, asked, body.collection, threshold=threshold, history=history
+        visit,
+        body.collection,
+        question,
+        body.match_count,
+        threshold=round(body.match_threshold, 2),
+        history=await visit.in_thread(sessions.history, visit.caller.id, session),
     )
-    remember = partial(service.sessions.add, caller.id, session, question)
-    wants = body.stream if body.stream is not None else accepts_stream(request)
-    if wants:
-        stream = await answering.stream(question, body.match_count, Filters())
-        return event_stream(_message_lines(service, stream, remember))
-    answer = await answering.whole(question, body.match_count, Filters())
-    await _thread(service, remember, answer["text"])
+    remember = partial(sessions.add, visit.caller.id, session, question)
+    if wants_stream(body.stream, request):
+        keep = partial(visit.service.asking.go_on, remember)
+        return event_stream(_lines(await answering.stream(), keep))
+    answer = await answering.whole()
+    await visit.in_thread(remember, answer["text"])
     return reply(answer)
 
 
-async def _message_lines(
-    service: SearchService, stream: AnswerStream, remember: Any
-) -> AsyncIterator[str]:
-    number = 0
-    async for event in stream.events():
-        if event is None:
-            yield ": still working\n\n"
-            continue
-        if isinstance(event, CompleteEvent):  # an answer that failed was not said
-            await service.asking.go_on(remember, event.answer.text)
-        number += 1
-        yield sse(event.name, event.plain(), number)
-
-
 @session_router.get("/{session}/messages", response_model=MessagesReply)
-async def messages(session: SessionId, service: TheService, caller: Reader) -> Response:
+async def messages(session: SessionId, visit: Reader) -> Response:
     """Return what was said in a chat of this key."""
-    found = await _thread(service, service.sessions.history, caller.id, session)
+    found = await visit.in_thread(visit.service.sessions.history, visit.caller.id, session)
     lines = [{"role": each.role, "content": each.text} for each in found]
     return reply({"session": session, "messages": lines})
 
 
-class ForgottenReply(BaseModel):
-    forgotten: str
-
-
 @session_router.delete("/{session}", response_model=ForgottenReply)
-async def forget_session(session: SessionId, service: TheService, caller: Reader) -> Response:
+async def forget_session(session: SessionId, visit: Reader) -> Response:
     """Forget a chat of this key."""
-    if not await _thread(service, service.sessions.forget, caller.id, session):
+    if not await visit.in_thread(visit.service.sessions.forget, visit.caller.id, session):
         raise StoreError(f"no session {session!r}")
     return reply({"forgotten": session})
-
-
-async def _thread(service: SearchService, work: Any, *args: Any) -> Any:
-    return await service.searching.run(service.limits.search_seconds, work, *args)

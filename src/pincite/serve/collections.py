@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from pincite.client.values import ClientJob
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import (
     IndexBusy,
@@ -33,9 +34,9 @@ from pincite.model.errors import (
 from pincite.model.settings import ClusterSettings, Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
-from pincite.store.files import delete, explained, write_durably
+from pincite.store.files import delete, explained, is_running, write_durably
 from pincite.store.location import GenerationPoller, Location, exists, shape_of
-from pincite.update import Outcome, embed_index, ingest_files, remove
+from pincite.update import embed_index, ingest_files, remove
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready.
 VIEWS = 16
@@ -92,23 +93,13 @@ class OpenGeneration:
             settings = replace(settings, rerank=rerank)
         return IndexReader(opened, settings, metrics=self._metrics)
 
-    def enter(self) -> None:
+    def count(self, users: int = 0, *, retires: bool = False) -> None:
+        """Note who comes and goes; one that retires is closed as soon as nobody uses it."""
         with self._lock:
-            self._users += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._users -= 1
-            is_last = self._is_retired and not self._users
-        if is_last:
-            self.index.close()
-
-    def retire(self) -> None:
-        """Close it as soon as nobody uses it."""
-        with self._lock:
-            self._is_retired = True
-            is_free = not self._users
-        if is_free:
+            self._users += users
+            self._is_retired |= retires
+            is_over = self._is_retired and not self._users
+        if is_over:
             self.index.close()
 
 
@@ -159,21 +150,17 @@ class ServedCollection:
         """Hand out the index as a reader with these tags sees it, for as long as it is used."""
         with self._lock:
             generation = self._current
+            if generation is None and not self.is_reachable:
+                raise _told_others(self.name, StoreUnavailable(""))
             if generation is None:
-                raise self._nothing()
-            generation.enter()
+                told = f"the collection {self.name!r} has no documents yet"
+                raise StoreError(told, hint="upload some first")
+            generation.count(1)
         try:
             with self.discreet():
                 yield generation.seen_by(access, threshold)
         finally:
-            generation.leave()
-
-    def _nothing(self) -> StoreError:
-        if not self.is_reachable:
-            return _told_others(self.name, StoreUnavailable(""))
-        return StoreError(
-            f"the collection {self.name!r} has no documents yet", hint="upload some first"
-        )
+            generation.count(-1)
 
     @contextmanager
     def discreet(self) -> Iterator[None]:
@@ -228,7 +215,7 @@ class ServedCollection:
         took = time.monotonic() - started
         logger.info("collection %s: generation %d in %.2f s", self.name, generation.number, took)
         if old is not None:
-            old.retire()
+            old.count(retires=True)
         return True
 
     def _opened(self) -> OpenGeneration:
@@ -246,7 +233,7 @@ class ServedCollection:
         with self._lock:
             old, self._current = self._current, None
         if old is not None:
-            old.retire()
+            old.count(retires=True)
         self._watch.close()
 
 
@@ -262,8 +249,6 @@ def _told_others(name: str, error: StoreUnavailable) -> StoreUnavailable:
 
 
 T = TypeVar("T")
-State = Literal["queued", "reading", "embedding", "done", "rejected", "failed"]
-ENDED = ("done", "rejected", "failed")
 JOBS, UPLOADS = "jobs", "uploads"
 KEPT_JOBS = 200
 # Another process may be writing; so long a job waits for it.
@@ -276,19 +261,9 @@ _BAD_PART = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|]|^\.|^\s|\s$|^$")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One document on its way into an index."""
+class Job(ClientJob):
+    """One document on its way into an index, and the process that has it."""
 
-    id: str
-    collection: str
-    document: str
-    state: State = "queued"
-    status: str = ""  # what became of the document: added, changed, unchanged
-    chunks: int = 0
-    done: int = 0  # chunks that have vectors, of total
-    total: int = 0
-    reason: str = ""
-    hint: str = ""
     created: str = ""
     pid: int = 0
     host: str = ""
@@ -331,7 +306,8 @@ class Jobs:
         with self.collection.discreet(), explained("write to", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         self._write(job)
-        self._sweep()
+        for file in sorted(self.folder.glob("*.json"), key=_age)[:-KEPT_JOBS]:
+            delete(file)
         return job
 
     def find(self, job_id: str) -> Job:
@@ -344,7 +320,7 @@ class Jobs:
         except FileNotFoundError:
             raise missing from None
         is_ours = job.host in ("", platform.node())  # replicas may share the folder
-        if job.state not in ENDED and is_ours and not _is_running(job.pid):
+        if not job.is_ended and is_ours and not is_running(job.pid):
             return replace(job, state="failed", reason="the server was stopped meanwhile")
         return job
 
@@ -377,7 +353,8 @@ class Jobs:
         self._write(job)
         with self.collection.writing:
             with self._placed(job) as (file, keep):
-                outcome = self._read(file, job.document)
+                location, settings, one = self.collection.location, self._shaped(), job.document
+                (outcome,) = _patiently(lambda: [*ingest_files([(file, one)], location, settings)])
                 if outcome.status == "rejected":
                     reason = self._told(outcome.reason)
                     return replace(job, state="rejected", reason=reason, hint=outcome.hint)
@@ -424,12 +401,6 @@ class Jobs:
                     aside.rename(file)
             delete(aside)
 
-    def _read(self, file: Path, document: str) -> Outcome:
-        """Ingest one file, waiting for whoever else is writing."""
-        location, settings = self.collection.location, self._shaped()
-        (outcome,) = _patiently(lambda: list(ingest_files([(file, document)], location, settings)))
-        return outcome
-
     def _shaped(self) -> Settings:
         """Return the settings with what shaped the index: an upload must not need a rebuild."""
         location, store = self.collection.location, self.settings.store
@@ -462,12 +433,6 @@ class Jobs:
         except OSError as error:
             logger.error("job %s cannot be written: %s", job.id, error)
 
-    def _sweep(self) -> None:
-        """Forget the oldest jobs."""
-        files = sorted(self.folder.glob("*.json"), key=_age)
-        for file in files[:-KEPT_JOBS]:
-            delete(file)
-
 
 def _patiently(work: Callable[[], T]) -> T:
     """Do some work, waiting for whoever else is writing."""
@@ -487,13 +452,3 @@ def _age(file: Path) -> int:
         return file.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

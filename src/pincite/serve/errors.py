@@ -41,17 +41,16 @@ def status_of(error: PinciteError) -> int:
 
 def error_body(error: PinciteError, request_id: str = "") -> dict[str, Any]:
     """Return an error as it is told; OpenAI's clients look for ``message``, ``type``, ``code``."""
-    status = status_of(error)
-    kind = _KINDS.get(status, type(error).__name__)
-    if not isinstance(error, ServiceError):
-        kind = type(error).__name__
+    status, kind, hint = status_of(error), type(error).__name__, error.hint
+    if isinstance(error, ServiceError):
+        kind = _KINDS.get(status, kind)
     return {
         "error": {
             "kind": kind,
             "type": kind,
             "code": str(status),
             "message": error.message,
-            "hint": _for_callers(error.hint),
+            "hint": next((call for begin, call in _CALLS if hint.startswith(begin)), hint),
             "request_id": request_id,
         }
     }
@@ -64,11 +63,6 @@ _CALLS = (
     ("see: pincite show ", 'see: POST /v1/show with {"locator": ...}'),
     ("see: pincite list", "see: GET /v1/documents"),
 )
-
-
-def _for_callers(hint: str) -> str:
-    return next((call for begin, call in _CALLS if hint.startswith(begin)), hint)
-
 
 _KINDS = {
     400: "BadRequest",

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pincite.measure.labelling import LabelCandidate, added, judged
 from pincite.measure.questions import Question, QuestionSet, load, save
-from pincite.model.errors import StoreError
 from pincite.model.types import Chunk
 from pincite.search.reader import IndexReader
-from pincite.serve.access import OWNER
-from pincite.serve.collections import ServedCollection
+from pincite.serve.access import OWNER, locked
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import (
     ERRORS,
@@ -30,19 +25,22 @@ from pincite.serve.requests import (
     Query,
     Reader,
     Strict,
-    TheAsked,
-    TheService,
+    Visit,
+    described,
     reply,
+    schema,
+    strict,
 )
 
 MAX_QUESTIONS = 10_000
 
 
-def file_of(collection: ServedCollection, name: str) -> Path:
+def file_of(visit: Visit, collection: str, query: str | None = None) -> Path:
     """Return the file of a collection's judgements; ServiceError if the service keeps none."""
+    chosen, name = visit.collection(collection, query), visit.service.limits.feedback
     if not name:
         raise ServiceError("this service keeps no feedback", 409, hint="see serve.feedback")
-    return collection.folder / name
+    return chosen.folder / name
 
 
 def read(file: Path) -> QuestionSet:
@@ -52,7 +50,8 @@ def read(file: Path) -> QuestionSet:
 
 def change(file: Path, work: Callable[[QuestionSet], QuestionSet]) -> QuestionSet:
     """Change the judgements, one at a time; a set that comes back the same is not written."""
-    with _locked(file):
+    problem, hint = "feedback cannot be written here", "see store.folder in the settings"
+    with locked(file, problem, hint, makes_folder=True):
         old = read(file)
         new = work(old)
         if len(new.questions) > MAX_QUESTIONS:
@@ -95,42 +94,17 @@ def question_of(questions: QuestionSet, text: str) -> Question:
     return next(each for each in questions.questions if each.text == text)
 
 
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Let one request of one process change the file at a time."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise StoreError(
-            "feedback cannot be written here", hint="see store.folder in the settings"
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 feedback_router = APIRouter(prefix="/v1", tags=["feedback"], responses=ERRORS)
 
 
 class FeedbackBody(Strict):
     """Whether a place answers a question."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "question": "how far apart are earth rods",
-                    "locator": "250.56(B)",
-                    "document": "electrical-code-2024.md",
-                    "grade": 1,
-                }
-            ]
-        },
+    model_config = strict(
+        question="how far apart are earth rods",
+        locator="250.56(B)",
+        document="electrical-code-2024.md",
+        grade=1,
     )
     question: Query
     locator: Locator
@@ -139,25 +113,24 @@ class FeedbackBody(Strict):
     collection: CollectionName = ""
 
 
-class FeedbackReply(BaseModel):
-    collection: str
-    question: str = Field(description="Id of the question in the file of judgements.")
-    judged: int = Field(description="Places that were judged now; 0 if they were before.")
+FeedbackReply = schema(
+    "FeedbackReply",
+    collection=str,
+    question=described(str, "Id of the question in the file of judgements."),
+    judged=described(int, "Places that were judged now; 0 if they were before."),
+)
 
 
 @feedback_router.post("/feedback", response_model=FeedbackReply, status_code=201)
-async def feedback(
-    body: FeedbackBody, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def feedback(body: FeedbackBody, visit: Reader) -> Response:
     """Keep a judgement, for evaluation and training."""
-    chosen = service.collection(caller, body.collection)
-    asked.collection, asked.query = chosen.name, body.question
-    file = file_of(chosen, service.limits.feedback)
+    file, caller = file_of(visit, body.collection, body.question), visit.caller
 
     def work(index: IndexReader) -> tuple[str, int]:
         places = index.show(body.locator, body.document)
         by = "" if caller is OWNER else caller.signature
         return keep(file, body.question, places, body.grade, by)
 
-    question, count = await service.read(caller, chosen.name, work)
-    return reply({"collection": chosen.name, "question": question, "judged": count}, 201)
+    question, count = await visit.read(body.collection, work, body.question)
+    told = {"collection": visit.asked.collection, "question": question, "judged": count}
+    return reply(told, 201)

@@ -60,14 +60,11 @@ class HttpMetrics:
             if status in (429, 503, 504):
                 self.shed[{429: "rate", 503: "overload", 504: "time"}[status]] += 1
             if route not in UNSEEN:
-                step = self._step(_now())
-                step.seconds.add(seconds)
-                step.failed += status >= 500
-
-    def _step(self, number: int) -> TimeSlot:
-        if not self._recent or self._recent[-1].number != number:
-            self._recent.append(TimeSlot(number))
-        return self._recent[-1]
+                number = _now()
+                if not self._recent or self._recent[-1].number != number:
+                    self._recent.append(TimeSlot(number))
+                self._recent[-1].seconds.add(seconds)
+                self._recent[-1].failed += status >= 500
 
     def recent(self) -> list[TimeSlot]:
         """Return the last steps, oldest first; one in which nothing happened is there too."""

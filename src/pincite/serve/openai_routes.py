@@ -15,13 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Message
 from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, TokenEvent
-from pincite.model.types import Filters
-from pincite.serve.access import Caller
 from pincite.serve.ask_routes import Answering, AnswerStream, event_stream
 from pincite.serve.errors import ServiceError
-from pincite.serve.requests import ERRORS, Reader, TheAsked, TheService, reply
-from pincite.serve.search_routes import as_base64, embedded, encoder_of
-from pincite.serve.service import SearchService
+from pincite.serve.requests import ERRORS, Reader, Visit, reply, schema
+from pincite.serve.search_routes import as_base64, check_count, embedded, encoder_of
 
 DONE = "data: [DONE]\n\n"
 QUESTION_CHARS = 2000
@@ -142,30 +139,20 @@ class EmbeddingBody(Lenient):
     input_type: str | None = Field(None, description='"query" for questions; ours, not OpenAI\'s.')
 
 
-class VectorLine(BaseModel):
-    object: Literal["embedding"]
-    index: int
-    embedding: list[float] | str
-
-
-class EmbeddingReply(BaseModel):
-    object: Literal["list"]
-    model: str
-    data: list[VectorLine]
-    usage: dict[str, int]
+VECTOR = schema("VectorLine", object=Literal["embedding"], index=int, embedding=list[float] | str)
+EmbeddingReply = schema(
+    "EmbeddingReply", object=Literal["list"], model=str, data=[VECTOR], usage=dict[str, int]
+)
 
 
 @router.post("/embeddings", response_model=EmbeddingReply)
-async def embeddings(
-    body: EmbeddingBody, service: TheService, _: Reader, asked: TheAsked
-) -> Response:
+async def embeddings(body: EmbeddingBody, visit: Reader) -> Response:
     """Return the vectors of texts, by the encoder of the index."""
-    texts = _texts(body.input)
-    if len(texts) > service.limits.texts:
-        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
+    texts, service = _texts(body.input), visit.service
+    check_count(texts, service)
     if not texts or not all(text.strip() for text in texts):
         raise ServiceError("input: there is nothing to encode", 400)
-    asked.facts["texts"] = len(texts)
+    visit.asked.facts["texts"] = len(texts)
 
     def work() -> Response:
         encoder = encoder_of(service.settings)
@@ -183,7 +170,7 @@ async def embeddings(
         name = encoder.spec.name
         return reply({"object": "list", "model": name, "data": lines, "usage": usage})
 
-    return await service.searching.run(service.limits.search_seconds, work)
+    return await visit.in_thread(work)
 
 
 def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
@@ -197,35 +184,27 @@ def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
     return [str(each) for each in texts]
 
 
-class ModelLine(BaseModel):
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-
-
-class ModelsReply(BaseModel):
-    object: Literal["list"]
-    data: list[ModelLine]
+ModelLine = schema("ModelLine", id=str, object=Literal["model"], created=int, owned_by=str)
+ModelsReply = schema("ModelsReply", object=Literal["list"], data=[ModelLine])
 
 
 @router.get("/models", response_model=ModelsReply)
-async def models(service: TheService, caller: Reader) -> Response:
+async def models(visit: Reader) -> Response:
     """List what can be asked: each collection is a model that answers from it."""
-    return reply({"object": "list", "data": [_model(n) for n in _names(service, caller)]})
+    return reply({"object": "list", "data": [_model(name) for name in _names(visit)]})
 
 
 @router.get("/models/{model:path}", response_model=ModelLine)
-async def model(model: str, service: TheService, caller: Reader) -> Response:
+async def model(model: str, visit: Reader) -> Response:
     """Tell about one model."""
-    if model not in _names(service, caller):
+    if model not in _names(visit):
         raise ServiceError(f"no model {model!r}", 404, hint="see: GET /v1/models")
     return reply(_model(model))
 
 
-def _names(service: SearchService, caller: Caller) -> list[str]:
-    mine = sorted(filter(caller.may_use, service.collections))
-    return [MODEL, *(f"{MODEL}/{name}" for name in mine), service.settings.embedding.model]
+def _names(visit: Visit) -> list[str]:
+    embedding = visit.service.settings.embedding.model
+    return [MODEL, *(f"{MODEL}/{name}" for name in visit.mine), embedding]
 
 
 def _model(name: str) -> dict[str, Any]:
@@ -291,14 +270,13 @@ class ChatReply(BaseModel):
     response_model=ChatReply,
     responses={200: {"content": {"text/event-stream": {}}}},
 )
-async def chat(body: ChatBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
+async def chat(body: ChatBody, visit: Reader) -> Response:
     """Answer the last message from the documents, with citations; also where there is none."""
     said = [(each.role, each.content) for each in body.messages]
     question, history = question_of(said)
-    asked.query = question
-    answering = Answering(service, caller, asked, body.chosen_collection(), history=history)
+    answering = Answering(visit, body.chosen_collection(), question, history=history)
     completion = Completion(f"chatcmpl-{secrets.token_hex(12)}", body.model or MODEL)
-    stream = await answering.stream(question, None, Filters())
+    stream = await answering.stream()
     if body.stream:
         wants_usage = body.stream_options is not None and body.stream_options.include_usage
         return event_stream(_chunks(stream, completion, with_usage=wants_usage))

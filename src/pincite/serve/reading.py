@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pincite.model.editions import parse_date
+from pincite.model.editions import Edition, parse_date
 from pincite.model.errors import ConfigError, StoreError
 from pincite.model.types import Chunk, Filters
 from pincite.search.candidates import Step
@@ -63,7 +62,6 @@ def explain(
     query: str,
     k: int | None,
     filters: Filters,
-    *,
     place: str | None = None,
     document: str | None = None,
 ) -> dict[str, Any]:
@@ -74,7 +72,7 @@ def explain(
         "query": query,
         "stages": [_stage(index, step) for step in steps],
         "seconds": dict(seconds),
-        "why_not": [_why_not(each) for each in lost],
+        "why_not": [why_not(each) for each in lost],
     }
 
 
@@ -99,7 +97,7 @@ def _stage(index: IndexReader, step: Step) -> dict[str, Any]:
     }
 
 
-def _why_not(found: WhyNot) -> dict[str, Any]:
+def why_not(found: WhyNot) -> dict[str, Any]:
     return {
         "document": found.chunk.span.doc_id,
         "locator": found.chunk.locator,
@@ -183,15 +181,16 @@ def similar(
 
 def documents(index: IndexReader) -> list[dict[str, Any]]:
     """Return all documents with what is known of them; nothing of where they came from."""
-    return [
-        {
-            "id": edition.doc_id,
-            "title": index.snapshot.title(edition.doc_id),
-            "effective": edition.effective.isoformat() if edition.effective else None,
-            "until": edition.until.isoformat() if edition.until else None,
-        }
-        for edition in index.snapshot.editions()
-    ]
+    return [_document(index, edition) for edition in index.snapshot.editions()]
+
+
+def _document(index: IndexReader, edition: Edition) -> dict[str, Any]:
+    return {
+        "id": edition.doc_id,
+        "title": index.snapshot.title(edition.doc_id),
+        "effective": edition.effective.isoformat() if edition.effective else None,
+        "until": edition.until.isoformat() if edition.until else None,
+    }
 
 
 def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
@@ -199,32 +198,24 @@ def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
     meta = index.snapshot.meta(doc_id)
     if meta is None:
         raise StoreError(f"no document {doc_id!r}", hint="see: GET /v1/documents")
-    edition = index.snapshot.edition(doc_id)
     chunks = [chunk for chunk in index.snapshot.chunks(doc_id) if chunk.kind != "piece"]
     return {
-        "id": doc_id,
-        "title": index.snapshot.title(doc_id),
-        "effective": edition.effective.isoformat() if edition.effective else None,
-        "until": edition.until.isoformat() if edition.until else None,
+        **_document(index, index.snapshot.edition(doc_id)),
         "language": meta.get("language"),
         "sha256": meta.get("sha256", ""),
         "access": [tag.strip() for tag in meta.get("access", "").split(",") if tag.strip()],
         "findings": [finding.message for finding in index.snapshot.findings(doc_id)[:100]],
         "count": len(chunks),
-        "places": _outline(chunks[:MAX_PLACES]),
+        "places": [
+            {
+                "chunk": chunk.id,
+                "locator": chunk.locator,
+                "heading": chunk.title,
+                "kind": chunk.kind,
+                "page": chunk.page,
+                "span": [chunk.span.start, chunk.span.end],
+                "parent": chunk.parent,
+            }
+            for chunk in chunks[:MAX_PLACES]
+        ],
     }
-
-
-def _outline(chunks: Sequence[Chunk]) -> list[dict[str, Any]]:
-    return [
-        {
-            "chunk": chunk.id,
-            "locator": chunk.locator,
-            "heading": chunk.title,
-            "kind": chunk.kind,
-            "page": chunk.page,
-            "span": [chunk.span.start, chunk.span.end],
-            "parent": chunk.parent,
-        }
-        for chunk in chunks
-    ]

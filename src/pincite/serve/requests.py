@@ -8,24 +8,46 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Annotated, Any
+from dataclasses import dataclass
+from types import GenericAlias
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.exceptions import HTTPException
 
+from pincite.client.values import (
+    Beside,
+    ClientHit,
+    ClientResult,
+    FoundCell,
+    HitChunk,
+    Missing,
+    Shown,
+)
 from pincite.model.errors import PinciteError
 from pincite.model.types import Filters
+from pincite.search.explain import StageView
+from pincite.search.reader import IndexReader
 from pincite.serve.access import Caller
+from pincite.serve.collections import ServedCollection
 from pincite.serve.errors import ServiceError, error_body, status_of
+from pincite.serve.reading import generation_of
 from pincite.serve.service import AuditFacts, SearchService
 
+P = ParamSpec("P")
+T = TypeVar("T")
 QUERY_CHARS = 2000
 MAX_HITS = 200
 Name = Annotated[str, Field(max_length=400)]
 Names = Annotated[list[Name], Field(max_length=50)]
+
+
+def strict(**example: Any) -> ConfigDict:
+    """Return what makes unknown fields and wrong types errors, with an example of the request."""
+    return ConfigDict(strict=True, extra="forbid", json_schema_extra={"examples": [example]})
 
 
 class Strict(BaseModel):
@@ -65,13 +87,7 @@ Locator = Annotated[str, Field(min_length=1, max_length=400, pattern=r"\S")]
 class SearchBody(Strict):
     """A question, words, or the name of a place."""
 
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"query": "how far apart do two earth rods have to be", "k": 3}]
-        },
-    )
+    model_config = strict(query="how far apart do two earth rods have to be", k=3)
     query: Query
     k: Count | None = None
     collection: CollectionName = ""
@@ -120,6 +136,31 @@ class SimilarBody(Strict):
     collection: CollectionName = ""
 
 
+_SCHEMAS: dict[Any, type[BaseModel]] = {}  # of the values of the client
+
+
+def schema(name: str, value: type | None = None, /, **more: Any) -> type[BaseModel]:
+    """Return the schema of a reply: the fields of a value, as the client reads it, and others."""
+    hints = get_type_hints(value) if value else {}
+    fields: dict[str, Any] = {n: (_type_of(kind), ...) for n, kind in (hints | more).items()}
+    made: type[BaseModel] = create_model(name, **fields)
+    _SCHEMAS.setdefault(value, made)
+    return made
+
+
+def _type_of(kind: Any) -> Any:
+    """Return the type of a field: ``[each]`` is a list, and a value has its schema."""
+    if get_origin(kind) is tuple and get_args(kind)[1:] == (...,):
+        kind = [get_args(kind)[0]]
+    return (
+        GenericAlias(list, (_type_of(kind[0]),)) if type(kind) is list else _SCHEMAS.get(kind, kind)
+    )
+
+
+def described(kind: Any, words: str) -> Any:
+    return Annotated[kind, Field(description=words)]
+
+
 class ErrorFacts(BaseModel):
     """What went wrong and what to do about it."""
 
@@ -131,156 +172,35 @@ class ErrorFacts(BaseModel):
     request_id: str
 
 
-class ErrorReply(BaseModel):
-    error: ErrorFacts
-
-
-class ChunkReply(BaseModel):
-    id: str
-    locator: str
-    kind: str
-    span: tuple[int, int]
-    text: str
-
-
-class HitReply(BaseModel):
-    rank: int
-    citation: str
-    locator: str
-    document: str
-    title: str
-    path: list[str]
-    page: int | None
-    kind: str
-    span: tuple[int, int]
-    snippet: str
-    marks: list[tuple[int, int]]
-    score: float
-    why: dict[str, float] = Field(description="What each stage added; it adds up to the score.")
-    raw: dict[str, float]
-    chunk: ChunkReply
-
-
-class MissingReply(BaseModel):
-    place: str
-    nearest: str | None
-
-
-class CompanionReply(BaseModel):
-    locator: str
-    document: str
-    relation: str
-    evidence: str
-    of: str
-    chunk: str
-
-
-class SearchReply(BaseModel):
-    collection: str
-    generation: int
-    query: str
-    filters: dict[str, Any]
-    note: str | None
-    notes: list[str]
-    hits: list[HitReply]
-    missing: list[MissingReply]
-    corrections: dict[str, str]
-    companions: list[CompanionReply]
-    seconds: dict[str, float]
-
-
-class StageHit(BaseModel):
-    chunk: str
-    document: str
-    locator: str
-    score: float
-    why: dict[str, float]
-    raw: dict[str, float]
-
-
-class StageReply(BaseModel):
-    stage: str
-    seconds: float
-    candidates: int
-    hits: list[StageHit]
-
-
-class StageSchema(BaseModel):
-    stage: str
-    rank: int | None
-    score: float | None
-    needed: float | None
-    is_kept: bool
-
-
-class WhyNotReply(BaseModel):
-    document: str
-    locator: str
-    lost_at: str | None
-    reason: str
-    stages: list[StageSchema]
-
-
-class ExplainReply(BaseModel):
-    collection: str
-    generation: int
-    query: str
-    stages: list[StageReply]
-    seconds: dict[str, float]
-    why_not: list[WhyNotReply]
-
-
-class PlaceReply(BaseModel):
-    chunk: str
-    document: str
-    title: str
-    locator: str
-    kind: str
-    heading: str
-    path: list[str]
-    page: int | None
-    span: tuple[int, int]
-    text: str
-    children: list[str]
-
-
-class ShowReply(BaseModel):
-    collection: str
-    generation: int
-    places: list[PlaceReply]
-
-
-class CellReply(BaseModel):
-    value: str
-    unit: str
-    row: str
-    column: str
-    table: str
-    document: str
-    citation: str
-    notes: list[str]
-
-
-class CellsReply(BaseModel):
-    collection: str
-    generation: int
-    cells: list[CellReply]
-
-
-class SimilarPlace(BaseModel):
-    document: str
-    locator: str
-    chunk: str
-    path: list[str]
-    text: str
-    cosine: float
-
-
-class SimilarReply(BaseModel):
-    collection: str
-    generation: int
-    places: list[SimilarPlace]
-
+ErrorReply = schema("ErrorReply", error=ErrorFacts)
+FROM: dict[str, Any] = {"collection": str, "generation": int}
+NUMBERS = dict[str, float]
+ADDED = described(NUMBERS, "What each stage added; it adds up to the score.")
+schema("ChunkReply", HitChunk)
+schema("HitReply", ClientHit, why=ADDED)
+schema("MissingReply", Missing)
+schema("CompanionReply", Beside)
+SearchReply = schema("SearchReply", ClientResult)
+PLACE: dict[str, Any] = {"chunk": str, "document": str, "locator": str}
+STAGE_HIT = schema("StageHit", **PLACE, score=float, why=NUMBERS, raw=NUMBERS)
+STAGE = schema("StageReply", stage=str, seconds=float, candidates=int, hits=[STAGE_HIT])
+WHY_NOT = schema(
+    "WhyNotReply",
+    document=str,
+    locator=str,
+    lost_at=str | None,
+    reason=str,
+    stages=[schema("StageSchema", StageView)],
+)
+ExplainReply = schema(
+    "ExplainReply", **FROM, query=str, stages=[STAGE], seconds=NUMBERS, why_not=[WHY_NOT]
+)
+ShowReply = schema("ShowReply", **FROM, places=[schema("PlaceReply", Shown)])
+CellsReply = schema("CellsReply", **FROM, cells=[schema("CellReply", FoundCell)])
+SIMILAR = schema(
+    "SimilarPlace", document=str, locator=str, chunk=str, path=list[str], text=str, cosine=float
+)
+SimilarReply = schema("SimilarReply", **FROM, places=[SIMILAR])
 
 # Statuses that any route may answer with.
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -310,11 +230,6 @@ def service_of(request: Request) -> SearchService:
     return found
 
 
-def asked_of(request: Request) -> AuditFacts:
-    found: AuditFacts = request.state.asked
-    return found
-
-
 # Where the page keeps a key: a browser cannot send headers of its own when it opens an address.
 KEY_COOKIE = "pincite_key"
 
@@ -326,27 +241,86 @@ def _shown_key(request: Request) -> str | None:
     return request.headers.get("x-api-key") or request.cookies.get(KEY_COOKIE)
 
 
-def caller_with(scope: str) -> Callable[[Request], Caller]:
-    """Return a dependency that gives who is asking, if that one may do such things."""
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request: the service, who asks it, and what the audit log is told."""
 
-    async def find(request: Request) -> Caller:
-        service = service_of(request)
+    service: SearchService
+    caller: Caller
+    asked: AuditFacts
+
+    def collection(self, name: str, query: str | None = None) -> ServedCollection:
+        """Return a collection that the caller may use; the audit log is told of it."""
+        chosen = self.service.collection(self.caller, name)
+        self.asked.collection, self.asked.query = chosen.name, query
+        return chosen
+
+    @property
+    def mine(self) -> list[str]:
+        """The names of the collections that the caller may use."""
+        return sorted(filter(self.caller.may_use, self.service.collections))
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what the work returns, in the time that a search may take."""
+        seconds = self.service.limits.search_seconds
+        return await self.service.searching.run(seconds, work, *args, **kwargs)
+
+    async def read(
+        self, collection: str, work: Callable[[IndexReader], T], query: str | None = None
+    ) -> T:
+        """Do something with a collection's index, as the caller sees it, in a thread."""
+        chosen = self.collection(collection, query)
+        return await self.service.read(self.caller, chosen.name, work)
+
+    async def answer(
+        self,
+        collection: str,
+        work: Callable[[IndexReader], dict[str, Any]],
+        query: str | None = None,
+    ) -> Response:
+        """Reply with what is read, and where that is from; written in the same thread."""
+
+        def told(index: IndexReader) -> Response:
+            where = {"collection": self.asked.collection, "generation": generation_of(index)}
+            return reply({**where, **work(index)})
+
+        return await self.read(collection, told, query)
+
+    async def read_if_any(
+        self, collection: str, seconds: float, work: Callable[[IndexReader | None], T]
+    ) -> T:
+        """Do something with an index, or with None where nothing was ingested yet."""
+        chosen = self.collection(collection)
+
+        def leased() -> T:
+            if chosen.is_empty:
+                return work(None)
+            with chosen.lease(self.caller.access) as index:
+                return work(index)
+
+        return await self.service.searching.run(seconds, leased)
+
+
+def visit_with(scope: str) -> Callable[[Request], Visit]:
+    """Return a dependency that gives the visit, if the caller may do such things."""
+
+    async def find(request: Request) -> Visit:
+        service, asked = service_of(request), request.state.asked
         address = request.client.host if request.client else "?"
         caller = service.caller(_shown_key(request), address)
-        asked_of(request).caller = caller.id
+        asked.caller = caller.id
         service.admit(caller)
         caller.check(scope)
         request.state.caller = caller
-        return caller
+        return Visit(service, caller, asked)
 
     return find  # type: ignore[return-value]
 
 
-Reader = Annotated[Caller, Depends(caller_with("read"))]
-Writer = Annotated[Caller, Depends(caller_with("write"))]
-Admin = Annotated[Caller, Depends(caller_with("admin"))]
+Reader = Annotated[Visit, Depends(visit_with("read"))]
+Writer = Annotated[Visit, Depends(visit_with("write"))]
+Admin = Annotated[Visit, Depends(visit_with("admin"))]
 TheService = Annotated[SearchService, Depends(service_of)]
-TheAsked = Annotated[AuditFacts, Depends(asked_of)]
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -156,14 +156,13 @@ def run(
 
 
 def _plan(places: Mapping[str, str], settings: Settings, options: Options) -> str:
+    files = {"keys": options.keys, "audit_log": options.audit_log, "sessions": options.sessions}
     return json.dumps(
         {
             "places": dict(places),
             "settings": asdict(settings),
-            "keys": str(options.keys.absolute()) if options.keys else None,
-            "audit_log": str(options.audit_log.absolute()) if options.audit_log else None,
             "workers": options.workers,
-            "sessions": str(options.sessions) if options.sessions else None,
+            "files": {name: str(file.absolute()) for name, file in files.items() if file},
         }
     )
 
@@ -172,10 +171,5 @@ def planned_app() -> FastAPI:
     """Return the application in a worker, as its parent planned it."""
     plan = json.loads(os.environ[VARIABLE])
     settings = merged(Settings(), plan["settings"], origin="parent")
-    options = Options(
-        Path(plan["keys"]) if plan["keys"] else None,
-        Path(plan["audit_log"]) if plan["audit_log"] else None,
-        plan["workers"],
-        Path(plan["sessions"]) if plan["sessions"] else None,
-    )
-    return create_app(plan["places"], settings, options)
+    files = {name: Path(file) for name, file in plan["files"].items()}
+    return create_app(plan["places"], settings, Options(workers=plan["workers"], **files))

@@ -37,102 +37,67 @@ from pincite.serve.requests import (
     ShowReply,
     SimilarBody,
     SimilarReply,
-    TheAsked,
-    TheService,
     reply,
 )
-from pincite.serve.service import AuditFacts, SearchService
+from pincite.serve.service import SearchService
 
 search_router = APIRouter(prefix="/v1", tags=["search"], responses=ERRORS)
 
 
-def about(service: SearchService, asked: AuditFacts, caller: Reader, collection: str) -> str:
-    """Return the collection's whole name, and note it for the audit log."""
-    asked.collection = service.collection(caller, collection).name
-    return asked.collection
-
-
 @search_router.post("/search", response_model=SearchReply)
-async def search(
-    body: SearchBody, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def search(body: SearchBody, visit: Reader) -> Response:
     """Find the passages that answer a query, each with its place and the reason it is there."""
-    name, asked.query = about(service, asked, caller, body.collection), body.query
 
-    def work(index: IndexReader) -> Response:
+    def work(index: IndexReader) -> dict[str, Any]:
+        filters, k, companions = body.filters.filters(), body.k, body.companions
         found = reading.search(
-            index,
-            body.query,
-            body.k,
-            body.filters.filters(),
-            companions=body.companions,
-            budget_ms=body.budget_ms,
+            index, body.query, k, filters, companions=companions, budget_ms=body.budget_ms
         )
-        asked.facts["hits"] = len(found["hits"])
-        return _about(index, name, found)
+        visit.asked.facts["hits"] = len(found["hits"])
+        return found
 
-    return await service.read(caller, name, work)
+    return await visit.answer(body.collection, work, body.query)
 
 
 @search_router.post("/explain", response_model=ExplainReply)
-async def explain(
-    body: ExplainBody, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def explain(body: ExplainBody, visit: Reader) -> Response:
     """Tell what each stage made of a query and, with a place, which stage lost it."""
-    name, asked.query = about(service, asked, caller, body.collection), body.query
 
-    def work(index: IndexReader) -> Response:
+    def work(index: IndexReader) -> dict[str, Any]:
         filters = body.filters.filters()
-        found = reading.explain(
-            index, body.query, body.k, filters, place=body.place, document=body.document
-        )
-        return _about(index, name, found)
+        return reading.explain(index, body.query, body.k, filters, body.place, body.document)
 
-    return await service.read(caller, name, work)
+    return await visit.answer(body.collection, work, body.query)
 
 
 @search_router.post("/show", response_model=ShowReply)
-async def show(body: ShowBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
+async def show(body: ShowBody, visit: Reader) -> Response:
     """Show the places of a name, exactly as they stand."""
-    name = about(service, asked, caller, body.collection)
 
-    def work(index: IndexReader) -> Response:
-        places = reading.show(index, body.locator, body.document, body.as_of)
-        return _about(index, name, {"places": places})
+    def work(index: IndexReader) -> dict[str, Any]:
+        return {"places": reading.show(index, body.locator, body.document, body.as_of)}
 
-    return await service.read(caller, name, work)
+    return await visit.answer(body.collection, work)
 
 
 @search_router.post("/cell", response_model=CellsReply)
-async def cell(body: CellBody, service: TheService, caller: Reader, asked: TheAsked) -> Response:
+async def cell(body: CellBody, visit: Reader) -> Response:
     """Look up a value in a table; a number fits the row whose range holds it."""
-    name = about(service, asked, caller, body.collection)
 
-    def work(index: IndexReader) -> Response:
-        found = reading.cells(index, body.table, body.row, body.column, body.document)
-        return _about(index, name, {"cells": found})
+    def work(index: IndexReader) -> dict[str, Any]:
+        return {"cells": reading.cells(index, body.table, body.row, body.column, body.document)}
 
-    return await service.read(caller, name, work)
+    return await visit.answer(body.collection, work)
 
 
 @search_router.post("/similar", response_model=SimilarReply)
-async def similar(
-    body: SimilarBody, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def similar(body: SimilarBody, visit: Reader) -> Response:
     """Find what other sections say nearly the same, by the vectors of the index."""
-    name = about(service, asked, caller, body.collection)
 
-    def work(index: IndexReader) -> Response:
-        found = reading.similar(index, body.locator, body.document, body.k, body.least)
-        return _about(index, name, {"places": found})
+    def work(index: IndexReader) -> dict[str, Any]:
+        return {"places": reading.similar(index, body.locator, body.document, body.k, body.least)}
 
-    return await service.read(caller, name, work)
-
-
-def _about(index: IndexReader, collection: str, values: dict[str, Any]) -> Response:
-    """Return values as an answer that says where they are from; written in the same thread."""
-    generation = reading.generation_of(index)
-    return reply({"collection": collection, "generation": generation, **values})
+    return await visit.answer(body.collection, work)
 
 
 # Pairs between two looks at the clock.
@@ -223,6 +188,12 @@ def embedded(
             prefix = encoder.spec.text_prefix
             found.append(np.asarray(encoder.encode([prefix + t for t in some]), np.float32))
     return np.concatenate(found), tokens
+
+
+def check_count(texts: Sequence[str], service: SearchService) -> None:
+    """Refuse more texts than the limits allow."""
+    if len(texts) > service.limits.texts:
+        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
 
 
 def as_base64(vector: Any) -> str:
@@ -318,16 +289,13 @@ class EitherReply(RootModel[RerankReply | list[TeiLine]]):
 @rerank_router.post("/rerank", response_model=EitherReply)
 @rerank_router.post("/v1/rerank", response_model=EitherReply)
 @rerank_router.post("/v2/rerank", response_model=EitherReply)
-async def rerank(
-    body: RerankBody, request: Request, service: TheService, _: Reader, asked: TheAsked
-) -> Response:
+async def rerank(body: RerankBody, request: Request, visit: Reader) -> Response:
     """Order texts by how probable it is that they answer a question."""
-    texts = body.plain_texts()
-    if len(texts) > service.limits.texts:
-        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
+    texts, service = body.plain_texts(), visit.service
+    check_count(texts, service)
     if any(len(text) > MAX_CHARS for text in texts):
         raise ServiceError(f"a text is longer than {MAX_CHARS:,} characters", 413)
-    asked.query, asked.facts["texts"] = body.query, len(texts)
+    visit.asked.query, visit.asked.facts["texts"] = body.query, len(texts)
 
     def work() -> Response:
         scorer = scorer_of(service.settings)
@@ -341,22 +309,13 @@ async def rerank(
         )
         wanted = body.top_n or body.top_k or len(found)
         if body.texts is not None:
-            return reply(_tei(found[:wanted], texts, with_text=body.return_text))
+            lines = [{"index": each.index, "score": each.score} for each in found[:wanted]]
+            shown = [{"text": texts[e.index]} if body.return_text else {} for e in found[:wanted]]
+            return reply([line | more for line, more in zip(lines, shown, strict=True)])
         is_v2 = request.url.path == "/v2/rerank"
         return reply(_union(body, found[:wanted], texts, scorer.id, is_v2=is_v2))
 
-    return await service.searching.run(service.limits.search_seconds, work)
-
-
-def _tei(found: list[ScoredText], texts: list[str], *, with_text: bool) -> list[dict[str, Any]]:
-    return [
-        {
-            "index": each.index,
-            "score": each.score,
-            **({"text": texts[each.index]} if with_text else {}),
-        }
-        for each in found
-    ]
+    return await visit.in_thread(work)
 
 
 def _union(
@@ -370,7 +329,12 @@ def _union(
         if shows:
             line["document"] = {"text": texts[each.index]}
         if body.relevant_spans is not None and body.relevant_spans.mode == "enabled":
-            line["relevant_spans"] = _spans(each, body.relevant_spans)
+            wish = body.relevant_spans
+            good = [span for span in each.spans if span[2] >= wish.threshold]
+            good.sort(key=lambda span: (-span[2], span[0]))
+            line["relevant_spans"] = [
+                {"start": a, "end": b, "score": score} for a, b, score in good[: wish.max_spans]
+            ]
         lines.append(line)
     words = sum(len(text.split()) for text in texts) + len(body.query.split())
     answer: dict[str, Any] = {
@@ -385,8 +349,3 @@ def _union(
         },
     }
     return {**answer, "data": lines} if body.top_k is not None else answer
-
-
-def _spans(found: ScoredText, wish: SpanWish) -> list[dict[str, Any]]:
-    good = sorted((s for s in found.spans if s[2] >= wish.threshold), key=lambda s: (-s[2], s[0]))
-    return [{"start": a, "end": b, "score": score} for a, b, score in good[: wish.max_spans]]

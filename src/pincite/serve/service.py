@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pincite.answer.asker import Message
 from pincite.model.errors import ConfigError, PinciteError
@@ -84,15 +84,15 @@ class Work:
         def ended(done: Future[T]) -> None:
             took = time.monotonic() - begun[0] if begun else None
             with suppress(RuntimeError):  # the loop has ended, and its counts with it
-                loop.call_soon_threadsafe(self._ended, took)
+                loop.call_soon_threadsafe(count, took)
+
+        def count(took: float | None) -> None:
+            self.pending -= 1
+            if took is not None:
+                self._seconds += (took - self._seconds) / 20
 
         inner.add_done_callback(ended)
         return asyncio.wrap_future(inner)
-
-    def _ended(self, took: float | None) -> None:
-        self.pending -= 1
-        if took is not None:
-            self._seconds += (took - self._seconds) / 20
 
     def close(self) -> None:
         """Let what was begun come to its end; nothing else is begun."""
@@ -243,12 +243,13 @@ class SearchService:
         # Each on its own: a store that hangs must not keep the others from being looked at.
         works: list[Callable[[], None]] = [self._refresh_keys]
         works += [partial(self._follow, each) for each in self.collections.values()]
-        await asyncio.gather(*map(self._again_and_again, works))
 
-    async def _again_and_again(self, work: Callable[[], None]) -> None:
-        while True:
-            await asyncio.sleep(max(0.05, self.limits.reload_seconds))
-            await asyncio.to_thread(work)
+        async def again_and_again(work: Callable[[], None]) -> None:
+            while True:
+                await asyncio.sleep(max(0.05, self.limits.reload_seconds))
+                await asyncio.to_thread(work)
+
+        await asyncio.gather(*map(again_and_again, works))
 
     def _follow(self, collection: ServedCollection) -> None:
         try:
@@ -261,10 +262,7 @@ class SearchService:
     def _refresh_keys(self) -> None:
         """Read the keys again if their file changed; without a file nobody has a key."""
         file = self.options.keys
-        if file is None:
-            return
-        stamp = _stamp(file)
-        if stamp == self._keys_stamp:
+        if file is None or (stamp := _stamp(file)) == self._keys_stamp:
             return
         try:
             self._keys = read_keys(file)
@@ -313,27 +311,16 @@ class SearchService:
                 return next(iter(mine.values()))
             if DEFAULT in mine:
                 return mine[DEFAULT]
-            raise ServiceError(
-                "which collection?", 400, hint=f"collections: {', '.join(sorted(mine))}"
-            )
-        raise ServiceError(
-            f"no collection {name!r}", 404, hint=f"collections: {', '.join(sorted(mine))}"
-        )
+        told, status = (f"no collection {name!r}", 404) if name else ("which collection?", 400)
+        raise ServiceError(told, status, hint=f"collections: {', '.join(sorted(mine))}")
 
-    async def read(
-        self,
-        caller: Caller,
-        collection: str,
-        work: Callable[Concatenate[IndexReader, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
+    async def read(self, caller: Caller, collection: str, work: Callable[[IndexReader], T]) -> T:
         """Do something with a collection's index, as the caller sees it, in a thread."""
         chosen = self.collection(caller, collection)
 
         def leased() -> T:
             with chosen.lease(caller.access) as index:
-                return work(index, *args, **kwargs)
+                return work(index)
 
         return await self.searching.run(self.limits.search_seconds, leased)
 

@@ -21,9 +21,9 @@ from pincite.model.types import Chunk
 from pincite.search.neighbours import Neighbour, Neighbours
 from pincite.search.reader import IndexReader
 from pincite.serve import reading
-from pincite.serve.collections import Jobs
-from pincite.serve.page.look import Look, PageRoute, TheLook, render
-from pincite.serve.requests import Reader, TheAsked, TheService, Writer
+from pincite.serve.document_routes import remove_document
+from pincite.serve.page.look import Look, PageRoute, TheLook, render, slices, span_of
+from pincite.serve.requests import Reader, Writer
 
 ROWS, MAX_GAPS, MAX_PLACES = 25, 200, 400
 # The report of a larger index is made for one document at a time.
@@ -47,8 +47,7 @@ KINDS = {
 def documents(index: IndexReader, look: Look) -> dict[str, Any]:
     """Return a page of the list of documents, each with its statistics."""
     every = reading.documents(index)
-    text = look.rest.get("from", "")
-    first = int(text) if text.isdecimal() and len(text) < 8 else 0
+    first = look.number("from")
     rows = []
     for each in every[first : first + ROWS]:
         report = _audit(index, each["id"])
@@ -61,19 +60,17 @@ def documents(index: IndexReader, look: Look) -> dict[str, Any]:
                 "gaps": len(report.gaps),
             }
         )
-    after = first + ROWS
+
+    def address(first: int) -> str:
+        return Look(c=look.c, rest={"from": str(first or "")}).url("/corpus")
+
     return {
         "rows": rows,
         "total": len(every),
         "chunks": len(index.snapshot),
         "generation": reading.generation_of(index),
-        "before": _from(look, max(0, first - ROWS)) if first else "",
-        "after": _from(look, after) if after < len(every) else "",
+        **slices(first, ROWS, len(every), address),
     }
-
-
-def _from(look: Look, first: int) -> str:
-    return Look(c=look.c, rest={"from": str(first or "")}).url("/corpus")
 
 
 def document(index: IndexReader, look: Look) -> dict[str, Any]:
@@ -118,7 +115,7 @@ def _places(chunks: Sequence[Chunk], look: Look) -> list[dict[str, str]]:
     return [
         {
             "label": c.locator if c.title in c.locator else f"{c.locator} {c.title}",
-            "url": Look(c=look.c, doc=look.doc, at=(c.span.start, c.span.end)).url("/corpus"),
+            "url": look.place(c, "/corpus"),
         }
         for c in named[:MAX_PLACES]
     ]
@@ -155,19 +152,17 @@ def _shown(index: IndexReader, gaps: Sequence[Gap], look: Look) -> list[dict[str
     keys = {locator_key(gap.place) for gap in some if gap.place}
     spots: dict[tuple[str, str], tuple[int, int]] = {}
     for chunk in index.snapshot.found_by(keys):
-        name = (chunk.span.doc_id, chunk.locator)
-        spots.setdefault(name, (chunk.span.start, chunk.span.end))
+        spots.setdefault((chunk.span.doc_id, chunk.locator), span_of(chunk))
     return [
         {
             "kind": KINDS.get(gap.kind, gap.kind),
             "document": gap.document,
             "place": gap.place,
             "message": gap.message,
-            "url": Look(c=look.c, doc=gap.document, at=spots.get((gap.document, gap.place))).url(
-                "/read"
-            ),
+            "url": Look(c=look.c, doc=gap.document, at=at).url("/read"),
         }
         for gap in some
+        for at in [spots.get((gap.document, gap.place))]
     ]
 
 
@@ -262,7 +257,7 @@ def _edges(index: IndexReader, look: Look, neighbours: Sequence[Neighbour]) -> l
     found = []
     for each in kept:
         chunk = chunks[each.chunk_id]
-        along, against = READS.get(each.relation, (_plain(each.relation), ""))
+        along, against = READS.get(each.relation, (each.relation.replace("_", " "), ""))
         words = along if each.direction == "out" else against or f"{along}, seen from there"
         found.append(
             DrawnEdge(
@@ -271,7 +266,7 @@ def _edges(index: IndexReader, look: Look, neighbours: Sequence[Neighbour]) -> l
                 words,
                 chunk,
                 index.snapshot.title(chunk.span.doc_id),
-                _url(look, chunk),
+                look.place(chunk, "/corpus"),
                 _evidence(index, each),
             )
         )
@@ -293,15 +288,6 @@ def _evidence(index: IndexReader, neighbour: Neighbour) -> str:
         return ""
     words = " ".join(index.snapshot.text(span.doc_id)[span.start : span.end].split())
     return short(words, EVIDENCE_CHARS)
-
-
-def _plain(relation: str) -> str:
-    return relation.replace("_", " ")
-
-
-def _url(look: Look, chunk: Chunk) -> str:
-    at = (chunk.span.start, chunk.span.end)
-    return Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/corpus")
 
 
 def _column(edges: Sequence[DrawnEdge], direction: str) -> tuple[dict[str, Any], int]:
@@ -334,13 +320,12 @@ def _placed(group: dict[str, Any], spare: int) -> dict[str, Any]:
 
 def _box(index: IndexReader, chunk: Chunk, look: Look) -> dict[str, Any]:
     title = index.snapshot.title(chunk.span.doc_id)
-    at = (chunk.span.start, chunk.span.end)
     return {
         "chunk": chunk,
         "locator": short(chunk.locator, LABEL_CHARS),
         "title": short(_subtitle(chunk, title), LABEL_CHARS),
         "document": title,
-        "read": Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/read"),
+        "read": look.place(chunk, "/read"),
     }
 
 
@@ -361,30 +346,24 @@ def short(text: str, most: int) -> str:
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-REMOVE_SECONDS = 120.0
 # The whole report reads every document; the next one who asks finds it made.
 SECONDS = 60.0
 
 
 @router.get("/corpus")
-async def corpus(
-    request: Request, look: TheLook, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def corpus(request: Request, look: TheLook, visit: Reader) -> Response:
     """Show the documents, one of them, all findings, or the graph around a place."""
-    chosen = service.collection(caller, look.c)
-    asked.collection = chosen.name
-    view = _view(look)
+    view = "findings" if look.rest.get("view") == "findings" else "list"
+    if look.doc:
+        view = "graph" if look.at else "document"
+    made = {"graph": around, "document": document, "findings": findings, "list": documents}
 
     def show(index: IndexReader | None) -> Response:
-        def empty(_: IndexReader, __: Look) -> dict[str, Any]:
-            return {}
-
-        made = {"graph": around, "document": document, "findings": findings, "list": documents}
         values: dict[str, Any] = {
             "view": view,
-            "told": (lambda: made.get(view, empty)(index, look)) if index else dict,
-            "may_write": caller.may("write"),
-            "collection": chosen.name,
+            "told": (lambda: made[view](index, look)) if index else dict,
+            "may_write": visit.caller.may("write"),
+            "collection": visit.asked.collection,
             "tabs": [
                 ("Documents", Look(c=look.c).url("/corpus"), view == "list"),
                 ("Findings", Look(c=look.c).url("/corpus", view="findings"), view == "findings"),
@@ -392,32 +371,15 @@ async def corpus(
         }
         return render(request, "corpus.html", look, values, parts=("corpus",))
 
-    def work() -> Response:
-        if chosen.is_empty:
-            return show(None)
-        with chosen.lease(caller.access) as index:
-            return show(index)
-
-    return await service.searching.run(SECONDS, work)
-
-
-def _view(look: Look) -> str:
-    if look.doc:
-        return "graph" if look.at else "document"
-    return "findings" if look.rest.get("view") == "findings" else "list"
+    return await visit.read_if_any(look.c, SECONDS, show)
 
 
 @router.post("/corpus/remove")
 async def remove(
-    service: TheService,
-    caller: Writer,
-    asked: TheAsked,
+    visit: Writer,
     doc: Annotated[str, Form(max_length=1000)],
     c: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
     """Take a document out of the index."""
-    chosen = service.collection(caller, c)
-    asked.collection = chosen.name
-    jobs = Jobs(chosen, service.settings)
-    await service.writing.run(REMOVE_SECONDS, jobs.remove, doc)
+    await remove_document(visit, c, doc)
     return RedirectResponse(Look(c=c).url("/corpus"), 303)

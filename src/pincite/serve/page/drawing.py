@@ -94,15 +94,13 @@ class Drawing:
         child = child or _DrawingChild()
         try:
             return child.ask(file, page, width)
-        finally:
-            self._give_back(child)  # also where it had to say that a page cannot be drawn
-
-    def _give_back(self, child: _DrawingChild) -> None:
-        with self._lock:
-            if child.is_alive and not self._is_closed:
-                self._idle.append(child)
-                return
-        child.stop()
+        finally:  # also where it had to say that a page cannot be drawn
+            with self._lock:
+                is_kept = child.is_alive and not self._is_closed
+                if is_kept:
+                    self._idle.append(child)
+            if not is_kept:
+                child.stop()
 
     def close(self) -> None:
         """End the children; one that is at work ends when it is done."""

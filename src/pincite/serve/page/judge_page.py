@@ -15,23 +15,24 @@ from fastapi.responses import RedirectResponse, Response
 from pincite.measure.coverage import Corpus, agreement, by_person
 from pincite.measure.labelling import LabelCandidate, added, pool, withdrawn
 from pincite.measure.questions import JudgedPlace, Question, QuestionSet
-from pincite.model.errors import StoreError
 from pincite.model.types import Chunk
 from pincite.search.passages import passage_values
 from pincite.search.reader import IndexReader
 from pincite.serve import feedback_routes
-from pincite.serve.access import Caller
 from pincite.serve.errors import ServiceError
-from pincite.serve.page.look import Look, PageRoute, TheLook, render
+from pincite.serve.page.look import Look, PageRoute, TheLook, exact_place, render
 from pincite.serve.page.search_page import shown, with_pipeline
 from pincite.serve.page.text import MarkedText
-from pincite.serve.requests import QUERY_CHARS, TheAsked, TheService, Writer
+from pincite.serve.requests import QUERY_CHARS, Visit, Writer
 
 # Who finds what is judged blind, so that no pipeline is favoured; so deep in each.
 POOLED, DEPTH = ("lexical", "hybrid"), 5
 # Questions that are looked through for something to judge, in one request.
 LOOK_AHEAD = 20
 SHOWN_CHARS = 3000
+# An index as judgements see it; it remembers documents as long as the index lives.
+_corpora: WeakKeyDictionary[IndexReader, Corpus] = WeakKeyDictionary()
+_lock = Lock()
 MAX_LISTED, MAX_RECENT, MAX_DISPUTED, MAX_HITS = 100, 12, 20, 50
 
 
@@ -61,8 +62,7 @@ def _grades(question: Question | None, doc_id: str, start: int, end: int) -> dic
 def queue(index: IndexReader, look: Look, said: QuestionSet, who: str) -> dict[str, Any]:
     """Return the next thing to judge blind, and where in the queue it is."""
     wanted, is_second = look.rest.get("question", ""), look.rest.get("second") == "1"
-    skip = look.rest.get("skip", "")
-    skipped = int(skip) if skip.isdecimal() and len(skip) < 5 else 0
+    skipped = look.number("skip")
     ids = [question.id for question in said.questions]
     first = ids.index(wanted) if wanted in ids else 0
     ahead = [*said.questions[first:], *said.questions[:first]][:LOOK_AHEAD]
@@ -78,7 +78,9 @@ def queue(index: IndexReader, look: Look, said: QuestionSet, who: str) -> dict[s
     told: dict[str, Any] = {"count": len(ids), "questions": lines, "candidate": None}
     for question in ahead:
         view = _seen_by(who, question) if is_second else question
-        left = [*pool(view, [with_pipeline(index, name) for name in POOLED], _corpus(index), DEPTH)]
+        with _lock:
+            corpus = _corpora.setdefault(index, Corpus(index.snapshot))
+        left = [*pool(view, [with_pipeline(index, name) for name in POOLED], corpus, DEPTH)]
         if len(left) > skipped:
             same = {**rest, "question": question.id}
             told["candidate"] = _candidate(left[skipped], question, look)
@@ -102,15 +104,14 @@ def _seen_by(who: str, question: Question) -> Question:
 
 def _candidate(each: LabelCandidate, question: Question, look: Look) -> dict[str, Any]:
     chunk = each.chunk
-    at = (chunk.span.start, chunk.span.end)
     return {
         "question": question.text,
         "needs": [" or ".join(map(str, need)) for need in question.needs],
         "chunk": chunk,
         "blocks": MarkedText(chunk.text[:SHOWN_CHARS]).blocks(),
         "is_cut": len(chunk.text) > SHOWN_CHARS,
-        "at": f"{at[0]}-{at[1]}",
-        "read": Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/read"),
+        "at": f"{chunk.span.start}-{chunk.span.end}",
+        "read": look.place(chunk, "/read"),
     }
 
 
@@ -172,16 +173,6 @@ def recent(index: IndexReader, said: QuestionSet, who: str, look: Look) -> list[
     ]
 
 
-_corpora: WeakKeyDictionary[IndexReader, Corpus] = WeakKeyDictionary()
-_lock = Lock()
-
-
-def _corpus(index: IndexReader) -> Corpus:
-    """Return the index as judgements see it; it remembers documents as long as the index lives."""
-    with _lock:
-        return _corpora.setdefault(index, Corpus(index.snapshot))
-
-
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MAX_ADDED = 200
 NAME_CHARS = 80
@@ -192,14 +183,10 @@ Written = Annotated[str, Form(max_length=QUERY_CHARS)]
 
 
 @router.get("/judge")
-async def judge(
-    request: Request, look: TheLook, service: TheService, caller: Writer, asked: TheAsked
-) -> Response:
+async def judge(request: Request, look: TheLook, visit: Writer) -> Response:
     """Show hits to judge for a question, or else the next thing of the queue."""
-    chosen = service.collection(caller, look.c)
-    asked.collection, asked.query = chosen.name, look.q or None
-    file = feedback_routes.file_of(chosen, service.limits.feedback)
-    who = signature(caller, look.rest.get("by", ""), has_keys=service.has_keys)
+    file = feedback_routes.file_of(visit, look.c)
+    who = signature(visit, look.rest.get("by", ""))
 
     def work(index: IndexReader) -> Response:
         said = feedback_routes.read(file)
@@ -213,14 +200,12 @@ async def judge(
         }
         return render(request, "judge.html", look, values, parts=("judging", "agreement"))
 
-    return await service.read(caller, look.c, work)
+    return await visit.read(look.c, work, look.q or None)
 
 
 @router.post("/judge")
 async def say(
-    service: TheService,
-    caller: Writer,
-    asked: TheAsked,
+    visit: Writer,
     question: Written,
     c: Annotated[str, Form(max_length=100)] = "",
     doc: Short = "",
@@ -232,10 +217,7 @@ async def say(
     next: Annotated[str, Form(max_length=8000)] = "/judge",
 ) -> Response:
     """Keep a judgement of a place, named by its characters or its locator; -1 takes it back."""
-    chosen = service.collection(caller, c)
-    asked.collection, asked.query = chosen.name, question
-    file = feedback_routes.file_of(chosen, service.limits.feedback)
-    who = signature(caller, by, has_keys=service.has_keys)
+    file, who = feedback_routes.file_of(visit, c, question), signature(visit, by)
     text = question.strip()
     if not text:
         raise ServiceError("no question to judge a place for", 422, hint="ask something first")
@@ -254,39 +236,32 @@ async def say(
         if any(each.text == text for each in feedback_routes.read(file).questions):
             feedback_routes.change(file, without)
 
-    await service.read(caller, chosen.name, work)
+    await visit.read(c, work, question)
     return RedirectResponse(_local(next), 303)
 
 
 @router.post("/judge/questions")
 async def add(
-    service: TheService,
-    caller: Writer,
+    visit: Writer,
     questions: Annotated[str, Form(max_length=100_000)],
     c: Annotated[str, Form(max_length=100)] = "",
     next: Annotated[str, Form(max_length=8000)] = "/judge",
 ) -> Response:
     """Put questions into the queue, one a line."""
-    chosen = service.collection(caller, c)
-    file = feedback_routes.file_of(chosen, service.limits.feedback)
+    file = feedback_routes.file_of(visit, c)
     texts = [line.strip() for line in questions.splitlines() if line.strip()]
     if len(texts) > MAX_ADDED or any(len(text) > QUERY_CHARS for text in texts):
         raise ServiceError(
             f"at most {MAX_ADDED} questions of {QUERY_CHARS:,} characters at a time", 422
         )
-    await service.searching.run(
-        service.limits.search_seconds,
-        feedback_routes.change,
-        file,
-        lambda found: added(found, texts),
-    )
+    await visit.in_thread(feedback_routes.change, file, lambda found: added(found, texts))
     return RedirectResponse(_local(next), 303)
 
 
-def signature(caller: Caller, written: str, *, has_keys: bool) -> str:
+def signature(visit: Visit, written: str) -> str:
     """Return who judges: the key, or without keys the name that was written."""
-    if has_keys:
-        return caller.signature
+    if visit.service.has_keys:
+        return visit.caller.signature
     return " ".join(written.split())[:NAME_CHARS] or NOBODY
 
 
@@ -301,9 +276,4 @@ def _places(index: IndexReader, doc: str, at: str, locator: str) -> Sequence[Chu
     start, _, end = at.partition("-")
     if not (start.isdecimal() and end.isdecimal() and len(start) < 10 and len(end) < 10):
         raise ServiceError("which place?", 422, hint="name its locator")
-    span = (int(start), int(end))
-    around = index.snapshot.chunks_within(doc, span[0], max(span[1], span[0] + 1))
-    exact = [chunk for chunk in around if (chunk.span.start, chunk.span.end) == span]
-    if not exact:
-        raise StoreError("no such place", hint="the document may have changed")
-    return exact[:1]
+    return [exact_place(index, doc, (int(start), int(end)))]

@@ -17,8 +17,9 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from pincite.model.errors import ConfigError, PinciteError
-from pincite.model.types import Filters
+from pincite.model.errors import ConfigError, PinciteError, StoreError
+from pincite.model.types import Chunk, Filters
+from pincite.search.reader import IndexReader
 from pincite.serve.errors import ServiceError, status_of
 from pincite.serve.requests import QUERY_CHARS, service_of
 
@@ -49,6 +50,15 @@ class Look:
     def filters(self) -> Filters:
         return Filters(documents=self.within, as_of=self.as_of, kinds=self.kind, tags=self.tag)
 
+    def number(self, name: str) -> int:
+        """Return a number of what one area alone understands; 0 if it is none."""
+        text = self.rest.get(name, "")
+        return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+    def place(self, chunk: Chunk, path: str) -> str:
+        """Return where a place of the same collection is shown alone."""
+        return Look(c=self.c, doc=chunk.span.doc_id, at=span_of(chunk)).url(path)
+
     def but(self, **changes: Any) -> Look:
         """Return the look with some things changed."""
         return replace(self, **changes)
@@ -75,6 +85,26 @@ class Look:
         # Half a character cannot be written; whatever comes back is found by nothing.
         query = urlencode(pairs, errors="replace")
         return f"{path}?{query}" if query else path
+
+
+def span_of(chunk: Chunk) -> tuple[int, int]:
+    return chunk.span.start, chunk.span.end
+
+
+def exact_place(index: IndexReader, doc: str, at: tuple[int, int]) -> Chunk:
+    """Return the place with exactly these offsets; StoreError if there is none."""
+    for chunk in index.snapshot.chunks_within(doc, at[0], max(at[1], at[0] + 1)):
+        if span_of(chunk) == at:
+            return chunk
+    raise StoreError("no such place", hint="the document may have changed")
+
+
+def slices(first: int, rows: int, total: int, address: Callable[[int], str]) -> dict[str, str]:
+    """Return where the slices before and after one of a list are; empty where there is none."""
+    return {
+        "before": address(max(0, first - rows)) if first else "",
+        "after": address(first + rows) if first + rows < total else "",
+    }
 
 
 _OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "at"}
@@ -260,10 +290,7 @@ def error_page(request: Request, error: PinciteError) -> Response:
     """Return an error as a page with its remedy."""
     status = status_of(error)
     if status == 401 and request.method == "GET" and PARTS not in request.headers:
-        return RedirectResponse(Look().url("/login", next=_local(request)), 303)
+        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(Look().url("/login", next=here), 303)
     values = {"message": error.message, "hint": error.hint, "status": status}
     return render(request, "error.html", Look(), values, status=status)
-
-
-def _local(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")

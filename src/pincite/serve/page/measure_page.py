@@ -24,11 +24,10 @@ from pincite.model.errors import ModelError, SourceError, StoreError, StoreUnava
 from pincite.search.pipeline import PRESETS
 from pincite.search.ranker import load_model
 from pincite.search.reader import IndexReader
-from pincite.serve.access import Caller
 from pincite.serve.errors import ServiceError
 from pincite.serve.metrics import STEP_SECONDS
-from pincite.serve.page.look import Look, PageRoute, TheLook, render
-from pincite.serve.requests import Reader, TheAsked, TheService
+from pincite.serve.page.look import Look, PageRoute, TheLook, render, slices
+from pincite.serve.requests import Reader
 from pincite.serve.service import SearchService
 
 MAX_RUNS = 200
@@ -71,9 +70,9 @@ def opened(runs: Sequence[dict[str, Any]], look: Look) -> Opened | None:
     wanted = look.rest.get("run", "")
     if not runs and not wanted:
         return None
-    run = _run(runs, wanted or runs[0]["name"])
-    values = dict(_summary(*_stamp(runs, wanted or runs[0]["name"])))
-    base = _run(runs, look.rest["base"]) if look.rest.get("base") else None
+    stamp = _stamp(runs, wanted or runs[0]["name"])
+    run, values = _loaded(*stamp), dict(_summary(*stamp))
+    base = _loaded(*_stamp(runs, look.rest["base"])) if look.rest.get("base") else None
     values["baseline"] = against_baseline(run, base, parse_all(measures_of(run))) if base else []
     first = run.part(look.rest.get("a", ""))
     if base is not None:
@@ -94,10 +93,6 @@ def _stamp(runs: Sequence[dict[str, Any]], name: str) -> tuple[str, datetime, in
                 raise SourceError(f"{name} is too large to show here", hint=hint)
             return str(each["file"]), each["when"], each["size"]
     raise SourceError(f"no run {name!r}", hint="it may have been deleted")
-
-
-def _run(runs: Sequence[dict[str, Any]], name: str) -> Run:
-    return _loaded(*_stamp(runs, name))
 
 
 @lru_cache(maxsize=8)
@@ -163,16 +158,14 @@ def questions(found: Opened, look: Look) -> dict[str, Any]:
         raise SourceError("the two runs asked other questions", hint="choose another run")
     shown = look.rest.get("show", "all")
     rows = [row for row in _rows(one, two) if _is_shown(row, shown, found.run.k)]
-    text = look.rest.get("from", "")
-    first = int(text) if text.isdecimal() and len(text) < 8 else 0
+    first = look.number("from")
     return {
         "rows": [
             {**row, "url": _with(look, question=row["id"])} for row in rows[first : first + ROWS]
         ],
         "total": len(rows),
         "first": first,
-        "before": _with(look, **{"from": str(max(0, first - ROWS) or "")}) if first else "",
-        "after": _with(look, **{"from": str(first + ROWS)}) if first + ROWS < len(rows) else "",
+        **slices(first, ROWS, len(rows), lambda at: _with(look, **{"from": str(at or "")})),
         "shows": [
             (title, _with(look, show="" if name == "all" else name, **{"from": ""}), name == shown)
             for name, title in SHOWS.items()
@@ -253,8 +246,7 @@ def _address(hit: RunHit, look: Look, index: IndexReader | None) -> str:
         raise
     except StoreError:
         return ""
-    at = (chunk.span.start, chunk.span.end)
-    return Look(c=look.c, doc=chunk.span.doc_id, at=at).url("/read")
+    return look.place(chunk, "/read")
 
 
 FEATURES, ROUTES = 15, 12
@@ -276,15 +268,6 @@ def learned(service: SearchService) -> dict[str, Any]:
         "count": len(found),
         "chart": charts.bars(rows, title="features of the learned ranker", series=2),
     }
-
-
-def _reranking(service: SearchService) -> Iterator[tuple[str, str, str]]:
-    """Yield what re-ranking did, where it is on: collection, figure, value."""
-    if not service.settings.rerank.enabled:
-        return
-    for name, collection in sorted(service.collections.items()):
-        for figure, value in collection.metrics.dashboard().items():
-            yield name, figure, f"{value:.4g}"
 
 
 def live(service: SearchService) -> dict[str, Any]:
@@ -325,7 +308,12 @@ def live(service: SearchService) -> dict[str, Any]:
             y_max=slowest,
         ),
         "routes": metrics.routes()[:ROUTES],
-        "reranking": list(_reranking(service)),
+        "reranking": [
+            (name, figure, f"{value:.4g}")
+            for name, collection in sorted(service.collections.items())
+            if service.settings.rerank.enabled
+            for figure, value in collection.metrics.dashboard().items()
+        ],
     }
 
 
@@ -335,13 +323,15 @@ SECONDS = 60.0
 
 
 @router.get("/measure")
-async def measure(
-    request: Request, look: TheLook, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def measure(request: Request, look: TheLook, visit: Reader) -> Response:
     """Show a stored run and, to who may see them, the figures of the service."""
-    chosen = service.collection(caller, look.c)
-    asked.collection = chosen.name
-    _check_whole(caller)
+    chosen, service = visit.collection(look.c), visit.service
+    if visit.caller.access is not None:
+        raise ServiceError(
+            "runs show questions and places of all documents",
+            403,
+            hint="use a key that sees all: pincite keys add NAME --all-documents",
+        )
 
     def show(index: IndexReader | None) -> Response:
         runs = stored(chosen.folder / "runs")
@@ -359,23 +349,8 @@ async def measure(
             "table": lambda: questions(found, look) if found else {},
             "pair": lambda: rankings(found, look, index) if found else {},
             "learned": lambda: learned(service),
-            "live": live(service) if caller.may("admin") else None,
+            "live": live(service) if visit.caller.may("admin") else None,
         }
         return render(request, "measure.html", look, values, parts=("run", "rows", "pair", "live"))
 
-    def work() -> Response:
-        if chosen.is_empty:
-            return show(None)
-        with chosen.lease(None) as index:
-            return show(index)
-
-    return await service.searching.run(SECONDS, work)
-
-
-def _check_whole(caller: Caller) -> None:
-    if caller.access is not None:
-        raise ServiceError(
-            "runs show questions and places of all documents",
-            403,
-            hint="use a key that sees all: pincite keys add NAME --all-documents",
-        )
+    return await visit.read_if_any(look.c, SECONDS, show)

@@ -12,7 +12,6 @@ from starlette.types import Scope
 
 from pincite.serve.errors import ServiceError
 from pincite.serve.page import corpus_page, judge_page, measure_page, read_page, search_page
-from pincite.serve.page import search_page as why_page
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import FOLDER, Look, PageRoute, render
 from pincite.serve.requests import KEY_COOKIE, TheService
@@ -71,7 +70,6 @@ def _local(target: str) -> str:
 ROUTERS = (
     search_page.router,
     read_page.router,
-    why_page.router,
     judge_page.router,
     measure_page.router,
     corpus_page.router,

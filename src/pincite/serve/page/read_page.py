@@ -18,9 +18,9 @@ from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.errors import ServiceError
 from pincite.serve.page.drawing import Drawing
-from pincite.serve.page.look import Look, PageRoute, TheLook, render
+from pincite.serve.page.look import Look, PageRoute, TheLook, exact_place, render, span_of
 from pincite.serve.page.text import MarkedText, stretch
-from pincite.serve.requests import Reader, TheAsked, TheService
+from pincite.serve.requests import Reader
 
 # Places of one level that the outline lists, around the open one.
 OUTLINE = 120
@@ -50,7 +50,12 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
     above = _above(index, look)
     place = above[-1] if above else None
     boxes = index.snapshot.boxes(look.doc, look.at) if look.at else []
-    view = _view(index, look, meta)
+    has_pages = look.doc.lower().endswith(".pdf") and bool(meta.get("source"))
+    wanted = look.rest.get("view", "")
+    view = "page" if has_pages and wanted != "text" else "text"
+    if wanted == "changes" and look.rest.get("with"):
+        view = wanted
+    views = (("page", "Page"), ("text", "Text")) if has_pages else ()
     values = {
         "id": look.doc,
         "title": index.snapshot.title(look.doc) or look.doc,
@@ -59,7 +64,7 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
         "outline": _outline(index, above, look, path),
         "editions": _editions(index, look, place, path),
         "view": view,
-        "views": _views(index, look, meta, path),
+        "views": [(n, title, look.but(rest={"view": n}).url(path)) for n, title in views],
         "close": look.but(doc="", at=None, rest={}).url(path),
     }
     if view == "page":
@@ -78,7 +83,7 @@ def _placed(index: IndexReader, look: Look) -> Look:
         return look
     (chunk, *_) = index.show(name, look.doc)
     rest = {key: value for key, value in look.rest.items() if key != "place"}
-    return look.but(at=(chunk.span.start, chunk.span.end), rest=rest)
+    return look.but(at=span_of(chunk), rest=rest)
 
 
 def _above(index: IndexReader, look: Look) -> list[Chunk]:
@@ -94,9 +99,8 @@ def _entry(chunk: Chunk, look: Look, path: str) -> dict[str, Any]:
     label = chunk.locator
     if chunk.title and locator_key(chunk.title) not in locator_key(label):
         label = f"{label} {chunk.title}"
-    at = (chunk.span.start, chunk.span.end)
     kept = {name: value for name, value in look.rest.items() if name == "view"}
-    url = look.but(at=at, rest=kept).url(path)
+    url = look.but(at=span_of(chunk), rest=kept).url(path)
     return {"label": label, "url": url, "id": chunk.id, "kind": chunk.kind}
 
 
@@ -138,7 +142,7 @@ def _editions(
         all_editions, key=lambda e: (e.effective is not None, e.effective, e.doc_id)
     ):
         there = same.get(each.doc_id)
-        at = (there.span.start, there.span.end) if there else None
+        at = span_of(there) if there else None
         is_here = each.doc_id == look.doc
         url = look.but(doc=each.doc_id, at=look.at if is_here else at, rest={}).url(path)
         changes = look.but(rest={"view": "changes", "with": each.doc_id}).url(path)
@@ -155,36 +159,12 @@ def _editions(
     return found
 
 
-def _view(index: IndexReader, look: Look, meta: dict[str, str]) -> str:
-    wanted = look.rest.get("view", "")
-    if wanted == "changes" and look.rest.get("with"):
-        return "changes"
-    has_pages = _has_pages(look, meta)
-    return "page" if has_pages and wanted != "text" else "text"
-
-
-def _has_pages(look: Look, meta: dict[str, str]) -> bool:
-    return look.doc.lower().endswith(".pdf") and bool(meta.get("source"))
-
-
-def _views(
-    index: IndexReader, look: Look, meta: dict[str, str], path: str
-) -> list[tuple[str, str, str]]:
-    if not _has_pages(look, meta):
-        return []
-    return [
-        (name, title, look.but(rest={"view": name}).url(path))
-        for name, title in (("page", "Page"), ("text", "Text"))
-    ]
-
-
 def _page(
     look: Look, meta: dict[str, str], boxes: Sequence[Box], path: str, drawing: Drawing
 ) -> dict[str, Any]:
     """Return one page of a PDF with the passage boxed; why not, if it cannot be drawn."""
-    asked = look.rest.get("page", "")
     pages = sorted({box.page for box in boxes})
-    number = int(asked) if asked.isdecimal() and len(asked) < 7 else (pages or [1])[0]
+    number = look.number("page") or (pages or [1])[0]
     try:
         facts = drawing.facts(Path(meta["source"]), meta["sha256"], number)
     except PinciteError as error:
@@ -288,40 +268,28 @@ TheDrawing = Annotated[Drawing, Depends(drawing_of)]
 
 
 @router.get("/read")
-async def read(
-    request: Request,
-    look: TheLook,
-    service: TheService,
-    caller: Reader,
-    asked: TheAsked,
-    drawing: TheDrawing,
-) -> Response:
+async def read(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
     """Show the documents, or one of them at a place."""
-    asked.collection = service.collection(caller, look.c).name
 
     def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
             "reader": lambda: opened(index, look, "/read", drawing),
-            "documents": lambda: _documents(index, look),
+            "documents": lambda: [
+                {**each, "url": Look(c=look.c, doc=each["id"]).url("/read")}
+                for each in reading.documents(index)
+            ],
         }
         return render(request, "read.html", look, values, parts=("reader",))
 
-    return await service.read(caller, look.c, work)
-
-
-def _documents(index: IndexReader, look: Look) -> list[dict[str, Any]]:
-    return [
-        {**each, "url": Look(c=look.c, doc=each["id"]).url("/read")}
-        for each in reading.documents(index)
-    ]
+    return await visit.read(look.c, work)
 
 
 @router.get("/preview")
-async def preview(request: Request, look: TheLook, service: TheService, caller: Reader) -> Response:
+async def preview(request: Request, look: TheLook, visit: Reader) -> Response:
     """Show the first words of a place, for who points at a reference to it."""
 
     def work(index: IndexReader) -> Response:
-        place = _place(index, look)
+        place = exact_place(index, look.doc, look.at or (0, 0))
         shown = place.text[:PREVIEW_CHARS]
         values = {
             "place": place,
@@ -331,24 +299,13 @@ async def preview(request: Request, look: TheLook, service: TheService, caller: 
         }
         return render(request, "parts/preview.html", look, values)
 
-    return await service.read(caller, look.c, work)
-
-
-def _place(index: IndexReader, look: Look) -> Chunk:
-    """Return the place that an address names exactly."""
-    first, last = look.at or (0, 0)
-    around = index.snapshot.chunks_within(look.doc, first, max(last, first + 1))
-    exact = [c for c in around if (c.span.start, c.span.end) == (first, last)]
-    if not exact:
-        raise StoreError("no such place", hint="the document may have changed")
-    return exact[0]
+    return await visit.read(look.c, work)
 
 
 @router.get("/page-image")
 async def page_image(
     look: TheLook,
-    service: TheService,
-    caller: Reader,
+    visit: Reader,
     drawing: TheDrawing,
     page: Annotated[int, Query(ge=1, le=100_000)],
     width: int = WIDTHS[0],
@@ -363,7 +320,7 @@ async def page_image(
             raise StoreError(f"no pages of {look.doc!r}", hint="only PDFs have pages to draw")
         return Path(meta["source"]), meta["sha256"]
 
-    file, sha256 = await service.read(caller, look.c, find)
+    file, sha256 = await visit.read(look.c, find)
     drawn = await drawing.work.run(DRAW_SECONDS, drawing.picture, file, sha256, page, width)
     # What is drawn never changes for these bytes, but who may see it can.
     headers = {"cache-control": "private, max-age=600"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Any
@@ -17,15 +17,15 @@ from fastapi.responses import Response
 from pincite.model.editions import in_force, parse_date
 from pincite.model.errors import ConfigError
 from pincite.model.types import Filters, Query
-from pincite.search.explain import WhyNot, stages
+from pincite.search.explain import stages
 from pincite.search.passages import Passage, passage_values
 from pincite.search.pipeline import PRESETS
 from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
-from pincite.serve.page.look import MAX_HITS, Look, PageRoute, TheLook, render
+from pincite.serve.page.look import MAX_HITS, Look, PageRoute, TheLook, render, span_of
 from pincite.serve.page.read_page import TheDrawing, opened
 from pincite.serve.page.text import MarkedText
-from pincite.serve.requests import FilterBody, Reader, TheAsked, TheService
+from pincite.serve.requests import FilterBody, Reader
 
 # So many candidates are counted; more would only make numbers larger.
 POOL = 200
@@ -59,8 +59,12 @@ def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
     if not look.q:
         return []
     titles = {doc_id: title for doc_id, title, _ in index.snapshot.headers()}
-    documents = Counter(doc for doc, _ in _places(index, look.but(within=())))
-    kinds, tags = _kinds_and_tags(index, look)
+    places = index.snapshot.places(_pool(index, look.but(within=())))
+    documents = Counter(doc for doc, _ in places)
+    described = _described(index, _pool(index, look.but(kind=())))
+    kinds = Counter(kind for each, _ in described for kind in each)
+    described = _described(index, _pool(index, look.but(tag=())))
+    tags = Counter(tag for _, each in described for tag in each)
     found = [
         _facet("Document", look, path, "within", documents, titles),
         _edition_facet(index, look, path),
@@ -70,25 +74,9 @@ def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
     return [each for each in found if len(each.choices) > 1 or each.is_used]
 
 
-def _pool(index: IndexReader, look: Look) -> tuple[str, ...]:
+def _pool(index: IndexReader, look: Look) -> list[str]:
     """Return the candidates of the first stage under the filters of a look."""
-    query = Query(look.q, filters=look.filters())
-    return tuple(index.searcher.find(query, POOL).names())
-
-
-def _places(index: IndexReader, look: Look) -> list[tuple[str, str]]:
-    return index.snapshot.places(list(_pool(index, look)))
-
-
-def _kinds_and_tags(index: IndexReader, look: Look) -> tuple[Counter[str], Counter[str]]:
-    kinds: Counter[str] = Counter()
-    tags: Counter[str] = Counter()
-    for each in _described(index, _pool(index, look.but(kind=()))):
-        kinds.update(each[0])
-    pool = _pool(index, look.but(tag=())) if look.tag or look.kind else _pool(index, look)
-    for each in _described(index, pool):
-        tags.update(each[1])
-    return kinds, tags
+    return [*index.searcher.find(Query(look.q, filters=look.filters()), POOL).names()]
 
 
 def _described(index: IndexReader, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
@@ -119,16 +107,12 @@ def _facet(
     listed = [*chosen, *(name for name in names[:MAX_CHOICES] if name not in chosen)]
 
     def choice(name: str) -> FacetValue:
-        rest = _toggled(chosen, name)
+        rest = tuple(each for each in chosen if each != name)
+        rest = (*rest, name) if rest == chosen else rest
         url = look.but(**{field: rest}, k=0).url(path)
         return FacetValue((labels or {}).get(name) or name, counts[name], url, name in chosen)
 
     return Facet(title, tuple(map(choice, listed)))
-
-
-def _toggled(chosen: Iterable[str], name: str) -> tuple[str, ...]:
-    kept = tuple(each for each in chosen if each != name)
-    return kept if len(kept) < len(tuple(chosen)) else (*kept, name)
 
 
 def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
@@ -137,21 +121,17 @@ def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
     works = Counter(each.work for each in editions if each.effective and each.work)
     days = sorted({e.effective.isoformat() for e in editions if e.effective and works[e.work] > 1})
     days = [*days[-MAX_CHOICES:], *([look.as_of] if look.as_of and look.as_of not in days else [])]
-    pool = [doc for doc, _ in _places(index, look.but(as_of=""))] if days else []
+    pool = _pool(index, look.but(as_of="")) if days else []
+    documents = [doc for doc, _ in index.snapshot.places(pool)] if pool else []
 
     def choice(day: str) -> FacetValue:
         is_chosen = day == look.as_of
         parsed = parse_date(day)
         valid = in_force(editions, parsed) if parsed else set()
         url = look.but(as_of="" if is_chosen else day, k=0).url(path)
-        return FacetValue(f"in force {day}", sum(doc in valid for doc in pool), url, is_chosen)
+        return FacetValue(f"in force {day}", sum(doc in valid for doc in documents), url, is_chosen)
 
     return Facet("Edition", tuple(map(choice, days)))
-
-
-def is_narrowed(filters: Filters) -> bool:
-    """Return whether anything is filtered at all."""
-    return filters != Filters()
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -163,17 +143,14 @@ _WORD = re.compile(r"\w.*\w|\w")
 
 
 @router.get("/")
-async def search(
-    request: Request,
-    look: TheLook,
-    service: TheService,
-    caller: Reader,
-    asked: TheAsked,
-    drawing: TheDrawing,
-) -> Response:
+async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
     """Show the box and, if something was asked, what was found."""
-    chosen = service.collection(caller, look.c)
-    asked.collection, asked.query = chosen.name, look.q or None
+    chosen = visit.collection(look.c)
+    filters = FilterBody(
+        documents=list(look.within), as_of=look.as_of, kinds=list(look.kind), tags=list(look.tag)
+    )
+    # What the browser asks for an answer.
+    question = {"question": look.q, "collection": chosen.name, "filters": filters.model_dump()}
 
     def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
@@ -181,12 +158,12 @@ async def search(
             "facets": lambda: facets(index, look, "/"),
             "reader": lambda: opened(index, look, "/", drawing),
             "documents": lambda: reading.documents(index),
-            "question": _question(look, chosen.name),
+            "question": json.dumps({**question, "stream": True}),
             "examples": lambda: _examples(index, look),
         }
         return render(request, "search.html", look, values, parts=("results", "hits", "reader"))
 
-    return await service.read(caller, look.c, work)
+    return await visit.read(look.c, work, look.q or None)
 
 
 def found(index: IndexReader, look: Look) -> dict[str, Any]:
@@ -194,15 +171,16 @@ def found(index: IndexReader, look: Look) -> dict[str, Any]:
     if not look.q:
         return {"hits": [], "total": 0}
     k = look.k or index.settings.search.k
-    result, first = _result(index, look, k), _first(look)
-    some = result.passages[first : first + SLICE]
+    result, first = _result(index, look, k), look.number("hits")
     after = first + SLICE
+    some = result.passages[first:after]
+    following = look.but(rest={**look.rest, "hits": str(after)}).url("/")
     more = next((size for size in SIZES if size > k), 0) if len(result.passages) >= k else 0
     return {
         "hits": [shown(index, passage_values(each), look) for each in some],
         "total": len(result.passages),
         "notes": _notes(index, look, result),
-        "next": _rest(look, hits=str(after)) if after < len(result.passages) else "",
+        "next": following if after < len(result.passages) else "",
         "more": look.but(k=more).url("/") if more else "",
         "more_count": more,
         "seconds": sum(step.seconds for step in result.steps),
@@ -229,16 +207,6 @@ def _result(index: IndexReader, look: Look, k: int) -> Result:
         while len(known) > KEPT_LISTS:
             known.popitem(last=False)
     return result
-
-
-def _first(look: Look) -> int:
-    text = look.rest.get("hits", "")
-    return int(text) if text.isdecimal() and len(text) < 5 else 0
-
-
-def _rest(look: Look, **more: str) -> str:
-    kept = {name: value for name, value in look.rest.items() if name not in more}
-    return look.but(rest={**kept, **more}).url("/")
 
 
 def shown(index: IndexReader, hit: dict[str, Any], look: Look) -> dict[str, Any]:
@@ -287,18 +255,9 @@ def _notes(index: IndexReader, look: Look, result: Result) -> list[str]:
         notes.append(f"There is no {place} in these documents.{beside}")
     for word, other in result.corrections.items():
         notes.append(f"Searched for “{other}” instead of “{word}”.")
-    if not result.passages and is_narrowed(look.filters()):
+    if not result.passages and look.filters() != Filters():
         notes.append("Fewer filters may find something.")
     return notes
-
-
-def _question(look: Look, collection: str) -> str:
-    """Return what the browser asks for an answer, as JSON."""
-    filters = FilterBody(
-        documents=list(look.within), as_of=look.as_of, kinds=list(look.kind), tags=list(look.tag)
-    )
-    body = {"question": look.q, "collection": collection, "filters": filters.model_dump()}
-    return json.dumps({**body, "stream": True})
 
 
 def _examples(index: IndexReader, look: Look) -> list[dict[str, str]]:
@@ -323,12 +282,8 @@ COLOURED = (
 
 
 @router.get("/why")
-async def why(
-    request: Request, look: TheLook, service: TheService, caller: Reader, asked: TheAsked
-) -> Response:
+async def why(request: Request, look: TheLook, visit: Reader) -> Response:
     """Explain a search."""
-    asked.collection = service.collection(caller, look.c).name
-    asked.query = look.q or None
 
     def work(index: IndexReader) -> Response:
         values: dict[str, Any] = {
@@ -341,7 +296,7 @@ async def why(
         }
         return render(request, "why.html", look, values, parts=("reasons",))
 
-    return await service.read(caller, look.c, work)
+    return await visit.read(look.c, work, look.q or None)
 
 
 def explained(index: IndexReader, look: Look) -> dict[str, Any]:
@@ -355,10 +310,9 @@ def explained(index: IndexReader, look: Look) -> dict[str, Any]:
         _compare(first["hits"], second["hits"])
     found: dict[str, Any] = {"first": first, "second": second, "why_not": []}
     if place := look.rest.get("place", "").strip():
-        chosen = with_pipeline(index, name)
-        k = _count(index, look)
+        chosen, k = with_pipeline(index, name), _count(index, look)
         lost = chosen.why_not(look.q, place, k, look.doc or None, look.filters())
-        found["why_not"] = [_lost(each) for each in lost[:6]]
+        found["why_not"] = [reading.why_not(each) for each in lost[:6]]
     return found
 
 
@@ -369,37 +323,24 @@ def _count(index: IndexReader, look: Look) -> int:
 def _told(index: IndexReader, look: Look) -> dict[str, Any]:
     k = _count(index, look)
     result = index.search(look.q, k, look.filters(), budget_ms=0)
-    names, ranks = _ranks(index, look, k)
-    largest = max((_positive(p.hit.features) for p in result.passages), default=1.0) or 1.0
+    names, ranks = [], []  # after every stage, also those inside others
+    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
+        names.append(name)
+        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
+    sums = [sum(v for v in p.hit.features.values() if v > 0) for p in result.passages]
+    largest = max(sums, default=1.0) or 1.0
     seconds = dict(result.seconds)
+    parts = {n for p in result.passages for n, value in p.hit.features.items() if value}
     longest = max(seconds.values(), default=0.0) or 1.0
     return {
         "pipeline": index.settings.search.pipeline,
         "stages": names,
-        "features": _features(result.passages),
+        "features": sorted(parts, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n)),
         "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
         "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
         "total": sum(step.seconds for step in result.steps),
         "notes": list(result.notes),
     }
-
-
-def _ranks(index: IndexReader, look: Look, k: int) -> tuple[list[str], list[dict[str, int]]]:
-    """Return the stages, also those inside others, and each chunk's rank after every one."""
-    names, ranks = [], []
-    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
-        names.append(name)
-        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
-    return names, ranks
-
-
-def _positive(features: Mapping[str, float]) -> float:
-    return sum(value for value in features.values() if value > 0)
-
-
-def _features(passages: Sequence[Passage]) -> list[str]:
-    names = {n for p in passages for n, value in p.hit.features.items() if value}
-    return sorted(names, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n))
 
 
 def _hit(
@@ -410,7 +351,6 @@ def _hit(
     largest: float,
 ) -> dict[str, Any]:
     place, hit = passage.place, passage.hit
-    at = (place.span.start, place.span.end)
     matches = index.word_matches(look.q, passage.chunk) if passage.rank <= MATCHED_HITS else []
     return {
         "rank": passage.rank,
@@ -418,7 +358,7 @@ def _hit(
         "heading": heading(place.locator, place.path),
         "title": passage.document,
         "score": hit.score,
-        "url": Look(q=look.q, c=look.c, doc=place.span.doc_id, at=at).url("/"),
+        "url": Look(q=look.q, c=look.c, doc=place.span.doc_id, at=span_of(place)).url("/"),
         "key": hit.chunk_id,
         "parts": bar(hit.features, largest),
         "told": ", ".join(f"{n} {v:+.3f}" for n, v in hit.features.items() if v),
@@ -452,16 +392,6 @@ def _compare(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]) 
         places = {hit["key"]: hit["rank"] for hit in theirs}
         for hit in mine:
             hit["other"] = places.get(hit["key"])
-
-
-def _lost(found: WhyNot) -> dict[str, Any]:
-    return {
-        "document": found.chunk.span.doc_id,
-        "locator": found.chunk.locator,
-        "lost_at": found.lost_at,
-        "reason": found.reason,
-        "stages": found.stages,
-    }
 
 
 _others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDictionary()

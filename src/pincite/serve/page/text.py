@@ -85,13 +85,10 @@ class MarkedText:
         """Return what stands between two offsets."""
         end = len(self.text) if high is None else min(high, len(self.text))
         found: list[PageBlock] = []
-        for is_table, lines in groupby(_lines(self.text, low, end), key=self._is_row):
-            some = list(lines)
-            found += self._table(some) if is_table else self._paragraphs(some)
+        lines = _lines(self.text, low, end)
+        for is_table, some in groupby(lines, key=lambda line: self.text.startswith("|", line[0])):
+            found += (self._table if is_table else self._paragraphs)([*some])
         return found
-
-    def _is_row(self, line: tuple[int, int]) -> bool:
-        return self.text.startswith("|", line[0])
 
     def _paragraphs(self, lines: Sequence[tuple[int, int]]) -> Iterator[PageBlock]:
         for is_blank, some in groupby(lines, key=lambda line: not self.text[slice(*line)].strip()):
