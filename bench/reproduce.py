@@ -6,7 +6,6 @@ python bench/reproduce.py part97 [--data DIR] [--pipeline hybrid] [--json]
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -161,7 +160,7 @@ def _with_model(pipelines: dict[str, Settings], model: Path | None) -> dict[str,
     if model is None:
         return pipelines
     first = next(iter(pipelines.values()))
-    behind = replace(first, learn=replace(first.learn, model=str(model)))
+    behind = first.changed({"search.ranker": str(model)})
     return {**pipelines, model.stem: behind}
 
 
@@ -186,7 +185,7 @@ def _usual(experiment: Name, config: Path | None, sets: list[str] | None) -> lis
 
     Encoding the pages of OHR-Bench takes a quarter of an hour and does not help there.
     """
-    is_named = settings_from(config, sets).search.pipeline != Settings().search.pipeline
+    is_named = settings_from(config, sets).search.preset != Settings().search.preset
     return ["lexical"] if experiment is Name.OHR_BENCH and not is_named else []
 
 

@@ -58,7 +58,7 @@ def test_expanded_gold_is_a_column_of_its_own() -> None:
 
 def test_variants_differ_in_what_they_say() -> None:
     made = {name: each.settings for name, each in variants(Settings()).items()}
-    assert made["published"].hybrid.dense_weight == 0.6 and made["published"].lexical.k1 == 1.5
+    assert made["published"].search.meaning_weight == 0.6 and made["published"].lexical.k1 == 1.5
     assert made["published + graph (code)"].graph.seed_k == 12
     assert made["published + graph (recommended)"].graph.decay == 0.4
     assert made["published + aliases"].search.aliases and not made["published"].search.aliases

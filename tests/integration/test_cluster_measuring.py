@@ -65,7 +65,7 @@ def test_questions_are_answered_as_on_one_machine(
 ) -> None:
     how = EvalOptions(20, 5, parse_all(["nDCG@10", "LCS@2"]))
     opened = OpenIndex.open(folder)
-    lexical = merged(WORDS, {"search": {"pipeline": "lexical"}}, origin="test")
+    lexical = merged(WORDS, {"search": {"preset": "lexical"}}, origin="test")
     here = [Index(opened, WORDS), Index(opened, lexical), without(opened, WORDS, "typos")]
     expected = list(ask(here, questions.questions, how))
     recipes = [Recipe(WORDS), Recipe(lexical), Recipe(WORDS, "typos")]
@@ -113,7 +113,7 @@ def test_pairs_that_nodes_read_are_known_to_the_parent(
     cluster: Cluster, folder: Path, questions: QuestionSet
 ) -> None:
     reads = merged(WORDS, {"rerank": {"enabled": True, "pool": 3}}, origin="test")
-    inner = open_scorer(reads.rerank)
+    inner = open_scorer(reads.reranking)
     assert inner is not None
     some, measure = questions.questions[:5], parse("nDCG@10")
     scorers = [RememberedPairs(inner, {}), RememberedPairs(inner, {})]

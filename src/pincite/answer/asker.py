@@ -32,7 +32,7 @@ from pincite.answer.values import (
 from pincite.index.filters import NOTHING
 from pincite.model.editions import years
 from pincite.model.errors import ConfigError, ModelError, PinciteError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 from pincite.model.types import Filters, Span
 from pincite.search.passages import Passage
 from pincite.search.query import ParsedQuery
@@ -202,9 +202,9 @@ class Evidence:
 class Asker:
     """Answers questions from one open index; safe to share between threads."""
 
-    def __init__(self, index: IndexReader, settings: AnswerSettings | None = None) -> None:
+    def __init__(self, index: IndexReader, settings: Answering | None = None) -> None:
         self.index = index
-        self.settings = settings or index.settings.answer
+        self.settings = settings or index.settings.answering
         self._extractor = Extractor(index)
         self._lookup = Lookup(index, self._extractor.quoter)
 
@@ -324,7 +324,7 @@ class Asker:
         candidates = self._extractor.candidates(query, passages, context.sources)
         known = features(candidates)
         confidence = MODEL.probability(known)
-        least = settings.least_confidence
+        least = settings.min_confidence
         if confidence < least or not candidates:
             abstention = unsure(index, confidence, least, passages, candidates)
             return Evidence(question, passages, context, (), confidence, abstention, known)

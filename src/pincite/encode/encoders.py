@@ -36,7 +36,7 @@ from pincite.encode.models import (
     spec_of,
 )
 from pincite.model.errors import MALFORMED, ConfigError, ModelError, require
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import Encoding
 
 # No token is longer on average: what is beyond this many characters a token is beyond the limit.
 MAX_CHARS = 16
@@ -345,6 +345,7 @@ def _numbers(embedding: Any) -> Array:
 
 
 BATCH = 32
+SERVICE_BATCH = 64  # texts in one request: larger ones are refused by some services
 
 
 class HubEncoder:
@@ -408,7 +409,7 @@ def _whole_from_hub(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
+def open_encoder(settings: Encoding, *, batch: int = SERVICE_BATCH) -> Encoder | None:
     """Return the encoder that the settings name; None if they want no vectors."""
     spec = spec_of(settings)
     if spec is None:
@@ -427,7 +428,7 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
         return HttpEncoder(
             spec,
             service,
-            batch=settings.batch,
+            batch=batch,
             dimensions=settings.dimension,
             threads=settings.threads,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from pincite.index.lexical import Bm25, Bm25Scorer, SegmentFields, window_scores
 from pincite.index.opened import OpenIndex
 from pincite.index.rows import Rows, top_rows
-from pincite.model.settings import LexicalSettings
+from pincite.model.tuning import LexicalTuning
 from pincite.store.files import Array
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ class WordScorer:
     def __init__(
         self,
         index: OpenIndex,
-        settings: LexicalSettings | None = None,
+        settings: LexicalTuning | None = None,
         rows: Rows | None = None,
         *,
         alias_weight: float = 0.0,
     ) -> None:
-        self.settings = settings or LexicalSettings()
+        self.settings = settings or LexicalTuning()
         self.index = index.lexical
         self.rows = rows or Rows(index)
         self.alias_weight = alias_weight

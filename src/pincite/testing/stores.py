@@ -20,7 +20,7 @@ from pathlib import Path
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import IndexBusy, PinciteError, StaleIndex, StoreError
-from pincite.model.settings import Settings, TokenSettings
+from pincite.model.settings import IngestSettings, Settings
 from pincite.model.types import Document, Filters, ParsedDocument, Ranking, ReaderWarning
 from pincite.search.reader import IndexReader
 from pincite.store.location import Location, open_snapshot, open_writer, shape_of
@@ -48,7 +48,6 @@ FILTERS = (
 )
 _KILLED = """
 import os, sys
-from pincite.model.settings import Settings
 from pincite.index.builder import IndexBuilder
 from pincite.testing.documents import library, loaded
 settings = Settings()
@@ -188,7 +187,7 @@ class StoreContract(WatchContract):
     def test_other_settings_ask_for_a_rebuild(self) -> None:
         location = self.fresh()
         build(location, {"a.md": rules(1)})
-        other = Settings(tokens=TokenSettings(language="none"))
+        other = Settings(ingest=IngestSettings(language="none"))
         error = _error(lambda: build(location, {"b.md": rules(2)}, other))
         assert isinstance(error, StaleIndex)
         with IndexBuilder(location, other, rebuild=True) as builder:

@@ -97,9 +97,9 @@ def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
 
 def test_reading_pairs_needs_less_than_half_a_gigabyte() -> None:
     code = (
-        "import resource; from pincite.model.settings import RerankSettings;"
+        "import resource; from pincite.model.settings import Reranking;"
         "from pincite.search.scorers import open_scorer;"
-        "scorer = open_scorer(RerankSettings(enabled=True));"
+        "scorer = open_scorer(Reranking(enabled=True));"
         "scorer.score('how far apart are rods', ['rods stand apart ' * 100] * 24);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

@@ -76,7 +76,7 @@ class Sources:
         if self.index is not None:  # it is cut already, whatever the settings say
             shape = current(self.index).shape
             own = Settings.from_shape(shape, origin=str(self.index))
-            self.settings = replace(settings, ingest=own.ingest, tokens=own.tokens)
+            self.settings = settings.shaped_as(own)
 
     @property
     def reads_files(self) -> bool:
@@ -116,8 +116,9 @@ class Sources:
         # Codes of tokens are kept too: late interaction is one of the things to try.
         wanted = settings
         spec = spec_of(settings.embedding)
-        if spec is not None and spec.has_tokens and not settings.late.weight:
-            wanted = replace(settings, late=replace(settings.late, weight=USUAL_WEIGHT))
+        if spec is not None and spec.has_tokens and not settings.search.late_weight:
+            search = replace(settings.search, late_weight=USUAL_WEIGHT)
+            wanted = replace(settings, search=search)
         deque(embed_index(folder, wanted), maxlen=0)
         self._folders[name] = folder
         return folder
@@ -139,11 +140,11 @@ def missing(axis: Axis, sources: Sources, ground: Ground, examples: int, fewest:
     if axis.needs == TOKENS and (
         spec is None or not spec.has_tokens or TokenIndex(ground.opened.snapshot, spec.id).is_empty
     ):
-        return "the index has no codes of tokens (pincite ingest --set late.weight=0.3 adds them)"
+        return "the index has no codes of tokens (ingest with --set search.late_weight=0.3)"
     if axis.needs == EXAMPLES and examples < fewest:
         return f"{examples} questions are too few to learn from ({fewest} at least)"
-    if axis.needs == EXAMPLES and sources.settings.learn.model:
-        return "learn.model is set already"
+    if axis.needs == EXAMPLES and sources.settings.search.ranker:
+        return "search.ranker is set already"
     return ""
 
 
@@ -334,13 +335,13 @@ def run(
 
 
 def _scorer(settings: Settings, state: State) -> RememberedPairs | None:
-    inner = open_scorer(replace(settings.rerank, enabled=True))
+    inner = open_scorer(replace(settings.reranking, enabled=True))
     return RememberedPairs(inner, state.pairs()) if inner else None
 
 
 def _start(base: Settings) -> Settings:
     """Return where the search begins: the settings in the pipeline that has everything."""
-    return replace(base, search=replace(base.search, pipeline="default"))
+    return replace(base, search=replace(base.search, preset="default"))
 
 
 def _axes(
@@ -376,8 +377,8 @@ def _fixed(base: Settings, axes: Sequence[Axis], wish: Wish) -> dict[str, Trial]
     found = {DEFAULT: Trial(base)}
     for preset in PRESETS:
         is_there = preset not in needs or needs[preset] in names
-        if is_there and preset != base.search.pipeline:
-            found[preset] = Trial(replace(base, search=replace(base.search, pipeline=preset)))
+        if is_there and preset != base.search.preset:
+            found[preset] = Trial(replace(base, search=replace(base.search, preset=preset)))
     return found
 
 

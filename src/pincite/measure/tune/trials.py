@@ -103,7 +103,7 @@ def _ground(batch: TrialBatch) -> Ground:
     name = batch.index.name
     known = _GROUNDS.get(name)
     if known is None or [gold.question for gold in known.golds] != list(batch.questions):
-        inner = open_scorer(replace(batch.base.rerank, enabled=True))
+        inner = open_scorer(replace(batch.base.reranking, enabled=True))
         scorer = RememberedPairs(inner, {}) if inner else None
         _GROUNDS[name] = Ground(OpenIndex.open(received(batch.index)), batch.questions, scorer)
     return _GROUNDS[name]

@@ -334,7 +334,7 @@ async def why(
         values: dict[str, Any] = {
             "told": lambda: explained(index, look),
             "pipelines": list(PRESETS),
-            "pipeline": look.rest.get("a") or index.settings.search.pipeline,
+            "pipeline": look.rest.get("a") or index.settings.search.preset,
             "other": look.rest.get("b", ""),
             "place": look.rest.get("place", ""),
             "coloured": COLOURED,
@@ -374,7 +374,7 @@ def _told(index: IndexReader, look: Look) -> dict[str, Any]:
     seconds = dict(result.seconds)
     longest = max(seconds.values(), default=0.0) or 1.0
     return {
-        "pipeline": index.settings.search.pipeline,
+        "pipeline": index.settings.search.preset,
         "stages": names,
         "features": _features(result.passages),
         "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
@@ -469,13 +469,13 @@ _others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDiction
 
 def with_pipeline(index: IndexReader, name: str) -> IndexReader:
     """Return the same documents searched by another pipeline; kept as long as the index is."""
-    if not name or name == index.settings.search.pipeline:
+    if not name or name == index.settings.search.preset:
         return index
     if name not in PRESETS:
         raise ConfigError(f"no pipeline {name!r}", hint=f"known: {', '.join(PRESETS)}")
     with _lock:
         known = _others.setdefault(index, {})
         if name not in known:
-            search = replace(index.settings.search, pipeline=name)
+            search = replace(index.settings.search, preset=name)
             known[name] = IndexReader(index.opened, replace(index.settings, search=search))
         return known[name]
