@@ -116,7 +116,7 @@ def test_the_simplest_within_a_standard_error_is_taken() -> None:
 
 
 def test_of_equally_simple_ones_the_quicker_is_taken() -> None:
-    axis = Axis("pool", ({"search": {"depth": 50}}, {"search": {"depth": 200}}))
+    axis = Axis("pool", ({"tuning.depth": 50}, {"tuning.depth": 200}))
 
     def costs(trials: Iterable[Trial]) -> Mapping[str, Cost]:
         return {t.key: Cost(t.settings.tuning.depth / 10, 50.0, 9) for t in trials}
