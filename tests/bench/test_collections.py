@@ -53,7 +53,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     make = indexes.make_index
 
     def recorded(files: Any, folder: Path, pipelines: list[Settings], **more: Any) -> None:
-        made.append(pipelines[0].tokens.language)
+        made.append(pipelines[0].ingest.language)
         make(files, folder, pipelines, **more)
 
     monkeypatch.setattr(indexes, "make_index", recorded)
