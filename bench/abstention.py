@@ -33,7 +33,7 @@ from pincite.answer.asker import Asker
 from pincite.answer.quotes import FEATURES, MODEL, ConfidenceModel
 from pincite.api import Index
 from pincite.measure.imports import read_claims
-from pincite.model.settings import AnswerSettings, Settings
+from pincite.model.settings import Answering, Settings
 from pincite.model.types import Span
 
 ROOT = Path(__file__).parents[1]
@@ -77,7 +77,7 @@ def asked(asker: Asker, kind: str, group: str, question: str, gold: Sequence[Spa
 
 def collect(data: Path, scratch: Path) -> Iterator[Asked]:
     """Yield all questions asked; prints nothing."""
-    settings = AnswerSettings(least_confidence=0.0)
+    settings = Answering(min_confidence=0.0)
     document = (data / "part97" / part97.DOCUMENT, part97.DOCUMENT)
     make_index([document], scratch / "whole", [Settings()])
     questions = part97.read_questions(data / "part97" / "questions_dev.jsonl")
@@ -112,7 +112,7 @@ def collect(data: Path, scratch: Path) -> Iterator[Asked]:
     yield from _documents(scratch, settings)
 
 
-def _documents(scratch: Path, settings: AnswerSettings) -> Iterator[Asked]:
+def _documents(scratch: Path, settings: Answering) -> Iterator[Asked]:
     """Yield the samples' questions, asked of all documents and of all but their own."""
     lines = (SAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     items = [item for item in map(json.loads, lines) if "none" not in item["gold"]]
@@ -142,7 +142,7 @@ def _work(name: str) -> str:
     return name.partition(".")[0].rstrip("-0123456789")
 
 
-def _paragraphs(data: Path, scratch: Path, settings: AnswerSettings) -> Iterator[Asked]:
+def _paragraphs(data: Path, scratch: Path, settings: Answering) -> Iterator[Asked]:
     """Yield XQuAD's questions, asked of all paragraphs and of all but their own."""
     (made,) = squad.read_xquad(data, data / "xquad" / "xquad.en.json", scratch)
     fitted_to = made.fitted(Settings())
@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="fit the model again and print it")
     options = parser.parse_args()
     examples = _examples(options.data, options.cache)
-    model, least = MODEL, AnswerSettings().least_confidence
+    model, least = MODEL, Answering().min_confidence
     if options.fit:
         fitting = [each for each in examples if each.features and _is_for_fitting(each)]
         model = fitted(fitting)
@@ -269,7 +269,7 @@ def samples(least: float) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         make_index(files, Path(scratch) / "index", [Settings()])
         with Index.open(Path(scratch) / "index") as index:
-            asker = Asker(index, AnswerSettings(least_confidence=least))
+            asker = Asker(index, Answering(min_confidence=least))
             for item in map(json.loads, lines):
                 abstention = asker.answer(item["question"]).abstention
                 if "none" not in item["gold"]:

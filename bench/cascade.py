@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +36,9 @@ class Asked:
 
 
 def settings_of(pool: int, late: float) -> Settings:
-    start = Settings()
-    return replace(
-        start,
-        ingest=replace(start.ingest, split_depth=1),
-        search=replace(start.search, pipeline="hybrid", depth=DEPTH),
-        late=replace(start.late, weight=late),
-        rerank=replace(start.rerank, enabled=True, pool=pool, budget_ms=0, threads=1),
-    )
+    values = {"ingest.split_depth": 1, "search.preset": "hybrid", "search.late_weight": late}
+    values |= {"rerank.enabled": True, "rerank.pool": pool, "rerank.budget_ms": 0}
+    return Settings().changed({**values, "tuning.depth": DEPTH, "tuning.threads": 1})
 
 
 def asked(index: Index, question: CitingQuestion) -> Asked:

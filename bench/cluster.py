@@ -23,7 +23,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,8 @@ from typing import Any
 from ingest import document
 from pincite import embed_index, find_files, ingest_files
 from pincite.index import builder
-from pincite.model.settings import ClusterSettings, EmbeddingSettings, Settings
+from pincite.model.settings import ClusterSettings, Settings
+from pincite.model.tuning import Tuning
 
 OBJECT_STORE = 120_000_000
 KILLED = "two nodes, one killed"
@@ -50,9 +50,8 @@ def nodes(count: int) -> Iterator[tuple[Settings, list[Any], Any]]:
     cluster = Cluster(initialize_head=True, head_node_args=_node(home))
     try:
         others = [cluster.add_node(**_node(home)) for _ in range(count - 1)]
-        embedding = EmbeddingSettings(cache=False)
         where = ClusterSettings(address=cluster.address)
-        settings = replace(Settings(), cluster=where, embedding=embedding)
+        settings = Settings(cluster=where, tuning=Tuning(cache=False))
         yield settings, others, cluster
     finally:
         cluster.shutdown()
@@ -93,7 +92,7 @@ def main() -> None:
 
 def _measure(files: list[tuple[Path, str]], home: Path, encoded: int) -> dict[str, dict[str, Any]]:
     half = len(files) // 2
-    plain = replace(Settings(), embedding=EmbeddingSettings(cache=False))
+    plain = Settings(tuning=Tuning(cache=False))
     before = _children()
     report = {"processes": _ingest(files, home / "processes", plain)}
     report["processes"]["readers_cpu_seconds"] = round(_children() - before, 2)

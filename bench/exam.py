@@ -100,7 +100,7 @@ def _stream(
             "--model needs a language model",
             hint="as: --set answer.url=http://localhost:11434/v1 --set answer.model=NAME",
         )
-    chooser = ModelChooser(LanguageModel(settings.answer))
+    chooser = ModelChooser(LanguageModel(settings.answering))
     return settings.answer.model, sit_with(index, questions, chooser)
 
 

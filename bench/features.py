@@ -23,7 +23,7 @@ TREES, LEAVES = 200, 7
 
 
 def main(folder: str, questions: str) -> None:
-    settings = load_settings(overrides=["search.pipeline=lexical"])
+    settings = load_settings(overrides=["search.preset=lexical"])
     asked = Path(questions).read_text(encoding="utf-8").splitlines()
     with Index.open(folder, settings) as index:
         features = Features(index.opened)

@@ -62,7 +62,7 @@ COLLECTIONS: dict[str, Callable[[Path, Path], Collection]] = {
 def report(name: str, collection: Collection, wanted: int) -> None:
     judged = [question for question in collection.questions if question.gold]
     some = replace(collection, questions=judged[:: max(1, len(judged) // wanted)])
-    settings = load_settings(overrides=["search.pipeline=hybrid"])
+    settings = load_settings(overrides=["search.preset=hybrid"])
     table = measured(some, fusions(settings), MEASURE)
     choice = choose(table)
     print(f"\n{name}: {len(table.groups)} questions in {len(set(table.groups))} groups, {MEASURE}")

@@ -23,7 +23,8 @@ import numpy as np
 from experiments.part97 import DOCUMENT, read_questions
 from pincite.api import Index
 from pincite.measure.statistics import bootstrap_interval
-from pincite.model.settings import GraphSettings, SearchSettings, Settings
+from pincite.model.settings import SearchSettings, Settings
+from pincite.model.tuning import GraphTuning
 from pincite.model.types import Query, Span
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
@@ -35,9 +36,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DEPTH = 40
 SEED_COUNTS = 12
 _ONLY = {"reference": 0.0, "exception": 0.0, "term": 0.0, "part": 0.0, "next": 0.0, "other": 0.0}
-BFS = GraphSettings(mode="bfs", seed_k=12, depth=1)
-VARIANTS: dict[str, GraphSettings | str] = {
-    "off": GraphSettings(),
+BFS = GraphTuning(mode="bfs", seed_k=12, depth=1)
+VARIANTS: dict[str, GraphTuning | str] = {
+    "off": GraphTuning(),
     "s1-code": replace(PRESETS["s1-code"], scale="best"),
     "s1-recommended": replace(PRESETS["s1-recommended"], scale="best"),
     "bfs 0.02": replace(BFS, boost=0.02),
@@ -69,10 +70,10 @@ VARIANTS: dict[str, GraphSettings | str] = {
 Asked = tuple[str, str, list[Span]]  # group, question, where the answer stands
 
 
-def words(index: Index, *, names: bool, graph: GraphSettings) -> Settings:
+def words(index: Index, *, names: bool, graph: GraphTuning) -> Settings:
     """Return settings of a search by words, which is not spread."""
-    search = SearchSettings(pipeline="lexical", names=names, spread=0.0)
-    return replace(index.settings, search=search, graph=graph)
+    search = SearchSettings(preset="lexical", without="" if names else "names")
+    return index.settings.changed({"search": search, "tuning.spread": 0.0, "tuning.graph": graph})
 
 
 def part97(data: Path, folder: Path) -> tuple[Index, list[Asked]]:
@@ -119,18 +120,18 @@ class Bench:
         documents = index.documents()
         self.spans = {c.id: c.span for d in documents for c in index.snapshot.chunks(d)}
 
-    def searcher(self, variant: GraphSettings | str) -> Searcher:
+    def searcher(self, variant: GraphTuning | str) -> Searcher:
         """Return search by words, named places first, with what a variant adds."""
-        graph = variant if isinstance(variant, GraphSettings) else GraphSettings()
+        graph = variant if isinstance(variant, GraphTuning) else GraphTuning()
         found = build(
             words(self.index, names=variant == "entities", graph=graph), self.index.opened
         )
-        if isinstance(variant, GraphSettings) or variant == "entities":
+        if isinstance(variant, GraphTuning) or variant == "entities":
             return found
         near = NodeNearness(found.reader.neighbours, BFS, weight=float(variant))
         return replace(found, stages=[*found.stages, ("nodes", near)])
 
-    def reciprocal_ranks(self, variant: GraphSettings | str) -> Array:
+    def reciprocal_ranks(self, variant: GraphTuning | str) -> Array:
         """Return the reciprocal rank of the first answer of each question."""
         searcher = self.searcher(variant)
         values = []
@@ -147,7 +148,7 @@ class Bench:
 
 def times(index: Index, asked: Sequence[Asked]) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds of processor time for the neighbours of the best 12 chunks."""
-    plain = build(words(index, names=False, graph=GraphSettings()), index.opened)
+    plain = build(words(index, names=False, graph=GraphTuning()), index.opened)
     seeds = [plain.find(Query(text), SEED_COUNTS).names() for _, text, _ in asked[:200]]
     remembered = Neighbours(index.snapshot)
     rounds = {"first": [], "again": [], "anew": []}  # type: dict[str, list[list[float]]]
@@ -169,7 +170,7 @@ def times(index: Index, asked: Sequence[Asked]) -> Iterator[tuple[str, float]]:
 
 
 def compared(bench: Bench, only: str) -> Iterator[dict[str, object]]:
-    base = bench.reciprocal_ranks(GraphSettings())
+    base = bench.reciprocal_ranks(GraphTuning())
     for name, variant in VARIANTS.items():
         if only not in name:
             continue

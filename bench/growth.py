@@ -39,7 +39,7 @@ from vectors import Themes
 Line = dict[str, Any]
 VOCABULARY, WORDS_PER_CHUNK, CHUNKS_PER_DOCUMENT, WORDS_PER_QUESTION = 50_000, 40, 100, 5
 QUESTIONS, ROUNDS = 200, 3
-SETTINGS = ("embedding.cache=false", "tokens.language=english")
+SETTINGS = ("tuning.cache=false", "ingest.language=english")
 
 
 def vocabulary() -> list[str]:
@@ -116,7 +116,7 @@ def searching(folder: Path, chunks: int, pipeline: str) -> Line:
     texts = questions(chunks)
     before = peak_mb()
     start = clock()
-    settings = load_settings(overrides=[*SETTINGS, f"search.pipeline={pipeline}"])
+    settings = load_settings(overrides=[*SETTINGS, f"search.preset={pipeline}"])
     index = Index.open(folder, settings)
     index.search(texts[0] + " once", 10)
     ready = clock()

@@ -36,7 +36,7 @@ GROUPS = {
 
 
 def main(data: str, drawing: str) -> None:
-    settings: Settings = load_settings(overrides=["search.pipeline=lexical"])
+    settings: Settings = load_settings(overrides=["search.preset=lexical"])
     folder = Path(data)
     asked, _ = asked_with_features(folder, folder / "qas_dev.json", settings)
     examples = joined_examples(asked, K)

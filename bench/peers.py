@@ -30,7 +30,7 @@ from pincite.measure.questions import JudgedPlace, Question
 from pincite.model.settings import Settings, load_settings
 from pincite.update import embed_index, ingest_files
 
-ONE_LANGUAGE = "tokens.language=english"
+ONE_LANGUAGE = "ingest.language=english"
 PIECES = (ONE_LANGUAGE, "ingest.chunking=fixed", "ingest.profile=none")
 DOMAINS = ("finance", "law", "manual")
 Files = Sequence[tuple[Path, str]]
@@ -45,7 +45,7 @@ def made(files: Files, folder: Path, settings: Settings, *, with_vectors: bool) 
 
 
 def task_part97(data: Path, scratch: Path, most: int) -> Task:
-    settings = load_settings(overrides=["ingest.split_depth=1", "late.weight=0.3"])
+    settings = load_settings(overrides=["ingest.split_depth=1", "search.late_weight=0.3"])
     file = data / part97.DOCUMENT
     index = made([(file, part97.DOCUMENT)], scratch / "index", settings, with_vectors=True)
     asked = read_part97(data / "questions_dev.jsonl", {})

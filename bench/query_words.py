@@ -24,9 +24,9 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 SEED = 7
 RUNS = {
     "lexical": [],
-    "without typos": ["search.typos=false"],
-    "without aliases": ["search.aliases=false"],
-    "traversal": ["search.pipeline=traversal"],
+    "without typos": ["search.without=typos"],
+    "without aliases": ["search.without=aliases"],
+    "traversal": ["search.preset=traversal"],
 }
 STOP = {
     *("which", "where", "whose", "would", "could", "should", "about", "their", "there", "these"),
@@ -121,7 +121,7 @@ def main(data: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             list(ingest_files(files, folder))
             for run, sets in RUNS.items():
-                settings = load_settings(overrides=["search.pipeline=lexical", *sets])
+                settings = load_settings(overrides=["search.preset=lexical", *sets])
                 with Index.open(folder, settings) as index:
                     questions = list(asked(index, data))
                     chance = random.Random(SEED)

@@ -1,6 +1,6 @@
 """Is what answers quoted? The samples' questions and Part 97's, answered without a language model.
 
-    python bench/quotes.py [--data DIR] [--set answer.quotes=1 ...]
+    python bench/quotes.py [--data DIR] [--set tuning.answer.quotes=1 ...]
 
 A question counts if a quotation touches a place that answers it: for Part 97 a clause that it cites
 to the letter, or the section if it cites no clause.
@@ -63,7 +63,7 @@ def main() -> None:
 def report(
     name: str, files: Sequence[tuple[Path, str]], sets: Sequence[str], questions: Questions
 ) -> None:
-    settings = load_settings(None, {}, ["answer.least_confidence=0", *sets])
+    settings = load_settings(None, {}, ["answer.min_confidence=0", *sets])
     first = some = quotes = chars = count = 0
     with tempfile.TemporaryDirectory() as scratch:
         make_index(files, Path(scratch) / "index", [settings])

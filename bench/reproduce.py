@@ -6,7 +6,6 @@ python bench/reproduce.py part97 [--data DIR] [--pipeline hybrid] [--json]
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +138,7 @@ def _with_model(pipelines: dict[str, Settings], model: Path | None) -> dict[str,
     if model is None:
         return pipelines
     first = next(iter(pipelines.values()))
-    behind = replace(first, learn=replace(first.learn, model=str(model)))
+    behind = first.changed({"search.ranker": str(model)})
     return {**pipelines, model.stem: behind}
 
 
@@ -164,7 +163,7 @@ def _usual(experiment: str, call: Call) -> list[str]:
 
     Encoding the pages of OHR-Bench takes a quarter of an hour and does not help there.
     """
-    is_named = call.settings.search.pipeline != Settings().search.pipeline
+    is_named = call.settings.search.preset != Settings().search.preset
     return ["lexical"] if experiment == OHR_BENCH and not is_named else []
 
 

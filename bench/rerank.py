@@ -16,7 +16,6 @@ import statistics
 import tempfile
 import time
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 
 from experiments.part97 import read_questions
@@ -30,9 +29,7 @@ PAIRS, TOKENS, ROUNDS, QUESTIONS = 20, 256, 5, 100
 
 def late_interaction(folder: Path) -> None:
     """Print the cost of late interaction over 100 candidates, and the size of its index."""
-    settings = Settings()
-    settings = replace(settings, late=replace(settings.late, weight=0.3))
-    settings = replace(settings, ingest=replace(settings.ingest, split_depth=1))
+    settings = Settings().changed({"search.late_weight": 0.3, "ingest.split_depth": 1})
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch) / "index"
         list(ingest_files([(folder / "part97.md", "part97.md")], home, settings))

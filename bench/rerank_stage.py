@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pincite.api import Index
-from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import Reranking, SearchSettings, Settings
 from pincite.model.types import Query
 from pincite.read.load import find_files
 from pincite.search.candidates import Candidates
@@ -57,12 +57,12 @@ def main() -> None:
         folder = Path(scratch) / "index"
         for _ in ingest_files(find_files([SAMPLES]), folder):
             pass
-        settings = replace(Settings(), search=SearchSettings(pipeline="lexical"))
+        settings = replace(Settings(), search=SearchSettings(preset="lexical"))
         with Index.open(folder, settings) as index:
             tables = {text: index.searcher.find(Query(text), 100) for text in questions()}
             print(f"{len(tables)} questions; ms p50 / p95")
             for pool in (20, 50):
-                chosen = RerankSettings(enabled=True, pool=pool)
+                chosen = Reranking(enabled=True, pool=pool)
                 for name, seconds in (("in a thread", 60.0), ("without a deadline", 0.0)):
                     until = time.monotonic() + seconds if seconds else None
                     asked = [

@@ -15,7 +15,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -31,7 +31,8 @@ from experiments.ohr_bench import (
 from pincite.api import Index
 from pincite.index.filters import group_name
 from pincite.measure.words import WordNumbers
-from pincite.model.settings import RoutingSettings, SearchSettings, Settings
+from pincite.model.settings import Settings, merged
+from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Query
 from pincite.search.pipeline import Searcher, build
 from pincite.update import ingest_files
@@ -66,19 +67,21 @@ def srd_questions(folder: Path) -> list[Asked]:
     return [Asked(text, files.get(stem, f"missing:{stem}")) for text, stem in stems]
 
 
-def routed(index: Index, routing: RoutingSettings) -> Searcher:
+def routed(index: Index, by: str = "off", **routing: Any) -> Searcher:
     """Return a search by words alone with a router before it."""
-    search = SearchSettings(pipeline="lexical", locators=False, names=False)
-    return build(replace(index.settings, search=search, routing=routing), index.opened)
+    values = {"preset": "lexical", "without": "places,names", "route_by": by}
+    tuning = {"routing": RoutingTuning(**routing)}
+    settings = merged(index.settings, {"search": values, "tuning": tuning}, origin="routing")
+    return build(settings, index.opened)
 
 
 def variants(index: Index, by: str, tops: Sequence[int]) -> Iterator[tuple[str, Searcher]]:
     """Yield names and searches: none, routed with and without a way back."""
-    yield "no routing", routed(index, RoutingSettings())
+    yield "no routing", routed(index)
     for top_n in tops:
         for least in (0.0, 0.3, 0.6):
-            chosen = RoutingSettings(by=by, top_n=top_n, min_confidence=least)  # type: ignore[arg-type]
-            yield f"top {top_n}, confidence {least}", routed(index, chosen)
+            searcher = routed(index, by, top_n=top_n, min_confidence=least)
+            yield f"top {top_n}, confidence {least}", searcher
 
 
 def searched_groups(searcher: Searcher, text: str) -> Sequence[str] | None:
@@ -119,7 +122,7 @@ def ohr(data: Path) -> None:
 
 def oracle(index: Index, gold: Callable[[str], str]) -> Searcher:
     """Return a search that is told the group: for comparison, never for use."""
-    searcher = routed(index, RoutingSettings(by="folder", min_confidence=1.0))
+    searcher = routed(index, "folder", min_confidence=1.0)
     assert searcher.router is not None
     searcher.router.oracle_groups = lambda text: [gold(text)]
     return searcher

@@ -277,7 +277,7 @@ def measured(args: argparse.Namespace) -> dict[str, Any]:
         list(embed_index(folder))
         with server(folder) as (port, pid):
             found = asyncio.run(under_load(port, pid, folder, questions, args))
-        with server(folder, "serve.queue=8", "serve.threads=2") as (port, _):
+        with server(folder, "tuning.serve.queue=8", "serve.threads=2") as (port, _):
             found["overload"] = asyncio.run(
                 overload(port, questions, args.searches // 2, min(5.0, args.seconds / 2))
             )

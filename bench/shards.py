@@ -79,7 +79,7 @@ def asked(folder: Path, pipeline: str, texts: Sequence[str]) -> tuple[list[Any],
     """Return the best hits of every question, as (score, id), and the milliseconds of each."""
     found, times = [], []
     # Without corrections, which depend on the words that a shard happens to have.
-    chosen = [*SETTINGS, "search.typos=false", f"search.pipeline={pipeline}"]
+    chosen = [*SETTINGS, "search.without=typos", f"search.preset={pipeline}"]
     with Index.open(folder, load_settings(overrides=chosen)) as index:
         for text in texts:
             index.search_ranking(text, DEPTH)

@@ -37,7 +37,8 @@ from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex, packed
 from pincite.maintain.copy import copy_index
-from pincite.model.settings import HybridSettings, LexicalSettings, Settings, StoreSettings
+from pincite.model.settings import Settings, StoreSettings
+from pincite.model.tuning import LexicalTuning
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
 from pincite.search.gather import Gather
 from pincite.search.neighbours import Neighbours
@@ -120,9 +121,9 @@ def searcher(location: Location, settings: Settings) -> tuple[OpenIndex, list[Se
     """Return searches by words, by meaning and by both."""
     index = OpenIndex.open(location, settings.store)
     rows = Rows(index)
-    words = WordScorer(index, LexicalSettings(), rows)
+    words = WordScorer(index, LexicalTuning(), rows)
     near = Meaning(VectorIndex(index.snapshot, MODEL), MadeEncoder(), rows)
-    weight = HybridSettings().dense_weight
+    weight = settings.search.meaning_weight
     gathers = [
         Gather(rows, [words]),
         Gather(rows, [near]),

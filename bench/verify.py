@@ -30,7 +30,7 @@ from pincite.answer.values import Answer, Sentence, Source
 from pincite.answer.verify import Verifier
 from pincite.api import Index
 from pincite.model.locators import mention_spans
-from pincite.model.settings import AnswerSettings, Settings
+from pincite.model.settings import Answering, Settings
 from pincite.model.units import quantities
 
 ROOT = Path(__file__).parents[1]
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def report(name: str, index: Index, questions: list[str], *, show: bool) -> None:
-    asker = Asker(index, AnswerSettings(least_confidence=0.0))
+    asker = Asker(index, Answering(min_confidence=0.0))
     dice = random.Random(97)
     caught: dict[str, list[bool]] = defaultdict(list)
     in_place: list[bool] = []

@@ -18,10 +18,10 @@ from pincite.model.settings import load_settings
 from pincite.search.cross_encoder import CrossEncoder, open_cross_encoder
 
 FIXED = (
-    "search.pipeline=hybrid",
+    "search.preset=hybrid",
     "rerank.enabled=true",
     "rerank.budget_ms=0",
-    "rerank.cache_pairs=0",
+    "tuning.rerank.cache_pairs=0",
 )
 WAYS = {  # windows of a chunk, tokens of a window
     "all": (0, 144),
@@ -56,7 +56,8 @@ def main() -> None:
         rows = {chunk_id: row for row, chunk_id in enumerate(task.ids)}
         first = None
         for name, (windows, tokens) in WAYS.items():
-            chosen = [*FIXED, f"rerank.windows={windows}", f"rerank.window_tokens={tokens}"]
+            sizes = {"windows": windows, "window_tokens": tokens}
+            chosen = [*FIXED, *(f"tuning.rerank.{key}={size}" for key, size in sizes.items())]
             scorer.pairs = 0
             with Index.open(task.index, load_settings(overrides=chosen), scorer) as index:
                 rankings = (index.search_ranking(text, 10) for text in task.questions)

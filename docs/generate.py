@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,19 +78,30 @@ def _more(option: Any) -> str:
 def settings_page() -> str:
     """Return the reference of all settings, made from the comments beside their defaults."""
     parts = [
-        "# Settings\n\nMade from `model/settings.py` by `make docs`. Put what you change into "
-        "`pincite.toml`,\nthe environment (`PINCITE_SEARCH__K=5`) or `--set search.k=5`; "
-        "later ones win.\n"
+        "# Settings\n\nMade from `model/settings.py` and `model/tuning.py` by `make docs`. Put "
+        "what you change into\n`pincite.toml`, the environment (`PINCITE_SEARCH__K=5`) or "
+        "`--set search.k=5`; later ones win.\n\nWhat is below `tuning` carries no promise: "
+        "[`pincite tune`](tune.md) chooses it, and any version may change it.\nA name of an "
+        "earlier version is an error that tells the new one.\n"
     ]
-    tree = Settings()
-    for section in fields(tree):
-        part = type(getattr(tree, section.name))
-        parts.append(f"## [{section.name}]\n\n{inspect.getdoc(part)}\n\n```toml")
-        for comments, name, _, _ in _FIELD.findall(inspect.getsource(part)):
-            parts.extend(line.strip() for line in comments.splitlines())
-            parts.append(f"{name} = {_toml(getattr(getattr(tree, section.name), name))}")
+    for name, section in _sections(Settings()):
+        kind = type(section)
+        parts.append(f"## [{name}]\n\n{inspect.getdoc(kind)}\n\n```toml")
+        for comments, key, _, _ in _FIELD.findall(inspect.getsource(kind)):
+            if not is_dataclass(getattr(section, key)):
+                parts.extend(line.strip() for line in comments.splitlines())
+                parts.append(f"{key} = {_toml(getattr(section, key))}")
         parts.append("```\n")
     return "\n".join(parts)
+
+
+def _sections(node: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every section with its name as a settings file has it, outer ones first."""
+    for each in fields(node):
+        section = getattr(node, each.name)
+        if is_dataclass(section):
+            yield f"{above}{each.name}", section
+            yield from _sections(section, f"{above}{each.name}.")
 
 
 def _toml(value: object) -> str:

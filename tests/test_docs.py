@@ -54,7 +54,7 @@ def test_the_man_page_is_good_roff() -> None:
 def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
     for name in setting_names():
-        assert f"\n{name.split('.')[1]} = " in page, name
+        assert f"\n{name.split('.')[-1]} = " in page, name
 
 
 def test_every_command_is_in_the_reference() -> None:

@@ -158,7 +158,7 @@ def _quality(figures: Figures, first: Figures) -> Line:
 
 def encode(task: Task, python: Path | None, folder: Path) -> list[Line]:
     """Make the vectors that peers search; return how many texts an encoder reads a second."""
-    encoder = open_encoder(load_settings(overrides=["embedding.threads=1"]).embedding)
+    encoder = open_encoder(load_settings(overrides=["tuning.threads=1"]).encoding)
     assert encoder is not None
     texts = task.texts[:: max(1, len(task.texts) // ENCODED)][:ENCODED]
     encoder.encode(texts[:2])

@@ -23,7 +23,7 @@ def profiles(task: Task, *, has_vectors: bool) -> Iterator[dict[str, Any]]:
     A profiler makes small functions look dearer than they are: shares, not times, are to be read.
     """
     for name in ("lexical", "hybrid") if has_vectors else ("lexical",):
-        settings = load_settings(overrides=[f"search.pipeline={name}", "embedding.threads=1"])
+        settings = load_settings(overrides=[f"search.preset={name}", "tuning.threads=1"])
         with Index.open(task.index, settings) as index:
             index.search_ranking(task.questions[0], 10)  # loads what is loaded late
             profiler = cProfile.Profile()

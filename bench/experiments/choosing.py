@@ -18,7 +18,7 @@ from figures import Figures
 from pincite.api import Index
 from pincite.measure.statistics import Array, standard_error
 from pincite.model.errors import SourceError
-from pincite.model.settings import HybridSettings, Settings
+from pincite.model.settings import Settings
 
 FOLDS = 5
 SEED = 7
@@ -29,20 +29,20 @@ Change = Callable[[Settings], Settings]
 # Parts of a search, each with how to turn it on and off.
 PARTS: dict[str, tuple[Change, Change]] = {
     "graph": (
-        lambda s: replace(s, graph=replace(s.graph, mode="bfs")),
-        lambda s: replace(s, graph=replace(s.graph, mode="off")),
+        lambda s: s.changed({"tuning.graph.mode": "bfs"}),
+        lambda s: s.changed({"tuning.graph.mode": "off"}),
     ),
     "names": (
-        lambda s: replace(s, search=replace(s.search, names=True)),
-        lambda s: replace(s, search=replace(s.search, names=False)),
+        lambda s: s.taking_in("names"),
+        lambda s: s.leaving_out("names"),
     ),
     "aliases": (
-        lambda s: replace(s, search=replace(s.search, aliases=True)),
-        lambda s: replace(s, search=replace(s.search, aliases=False)),
+        lambda s: s.taking_in("aliases"),
+        lambda s: s.leaving_out("aliases"),
     ),
     "spread": (
-        lambda s: replace(s, search=replace(s.search, spread=s.search.spread or 0.08)),
-        lambda s: replace(s, search=replace(s.search, spread=0.0)),
+        lambda s: s.changed({"tuning.spread": s.tuning.spread or 0.08}),
+        lambda s: s.changed({"tuning.spread": 0.0}),
     ),
 }
 
@@ -94,13 +94,12 @@ class Part:
 def fusions(settings: Settings) -> dict[str, Settings]:
     """Return the settings with other ways to fuse words and meaning, the given one first."""
     found = {DEFAULT: settings}
-    own = settings.hybrid
     for method in METHODS:
         for weight in DENSE_WEIGHTS:
-            hybrid = HybridSettings(method, weight)  # type: ignore[arg-type]
+            made = settings.changed({"tuning.fusion": method, "search.meaning_weight": weight})
             # Without meaning there is nothing to fuse: one method stands for all.
-            if hybrid != own and (weight or method == METHODS[0]):
-                found[f"{method} {weight:g}"] = replace(settings, hybrid=hybrid)
+            if made != settings and (weight or method == METHODS[0]):
+                found[f"{method} {weight:g}"] = made
     return found
 
 

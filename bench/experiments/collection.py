@@ -15,7 +15,7 @@ from experiments.indexes import Files, opened
 from figures import Figures
 from pincite.api import Index
 from pincite.model.errors import SourceError
-from pincite.model.settings import IngestSettings, Settings, TokenSettings
+from pincite.model.settings import IngestSettings, Settings
 from pincite.model.types import Chunk
 from trec_tables import value
 
@@ -48,10 +48,11 @@ class Collection:
 
         The language is the collection's, unless the settings choose another than the default.
         """
-        if settings.tokens.language == TokenSettings().language:
-            tokens = replace(settings.tokens, language=self.language)
-            settings = replace(settings, tokens=tokens)
-        return replace(settings, ingest=self.ingest or settings.ingest)
+        language = settings.ingest.language
+        if language == IngestSettings().language:
+            language = self.language
+        ingest = replace(self.ingest or settings.ingest, language=language)
+        return replace(settings, ingest=ingest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pincite.api import Index
@@ -76,7 +76,7 @@ def make_index(
             raise SourceError(outcome.reason, hint=outcome.hint or "give the folder with --data")
     for settings in pipelines:
         # Vectors take far longer than the rest.
-        if settings.search.pipeline != WORDS_ALONE or settings.learn.tokens:
+        if settings.search.preset != WORDS_ALONE or settings.tuning.token_vectors:
             deque(embed_index(folder, settings), maxlen=0)
 
 
@@ -141,4 +141,4 @@ def _digest(folder: Path, files: Files) -> str:
 
 def _strict(settings: Settings) -> Settings:
     """Return the settings with no way around a model that fails: it is what is measured."""
-    return replace(settings, rerank=replace(settings.rerank, on_error="raise"))
+    return settings.changed({"tuning.rerank.on_error": "raise"})

@@ -13,7 +13,7 @@ from pincite.api import Index
 from pincite.measure.coverage import Corpus, CoveredGold
 from pincite.measure.questions import JudgedPlace, Question
 from pincite.model.errors import ModelError
-from pincite.model.settings import RerankSettings, Settings
+from pincite.model.settings import Reranking, Settings
 from pincite.model.types import Chunk, PairScorer, Query
 from pincite.search.candidates import Candidates
 from pincite.search.rerank import combined
@@ -23,7 +23,7 @@ from pincite.search.windows import windows_of
 QUESTIONS = 100  # as many as were published; evenly spaced
 POOL = 24  # candidates that the published pipeline reads
 DEEPEST = 40  # that are read here, for the curve
-REPLACE = RerankSettings(enabled=True, mode="replace", pool=POOL)
+REPLACE = Reranking(enabled=True, mode="replace", pool=POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,8 @@ class Read:
 def run(data: Path, questions: Path, own: Settings) -> Iterator[Read]:
     """Yield every question, asked and read."""
     lettered = replace(own, ingest=replace(own.ingest, split_depth=1))
-    pipelines = [
-        replace(lettered, search=replace(own.search, pipeline=name)) for name in ("dense", "hybrid")
-    ]
-    scorer = open_scorer(replace(own.rerank, enabled=True))
+    pipelines = [lettered.changed({"search.preset": name}) for name in ("dense", "hybrid")]
+    scorer = open_scorer(replace(own.reranking, enabled=True))
     if scorer is None:
         raise ModelError("no cross-encoder to measure", hint="set rerank.model or rerank.url")
     asked = part97.read_questions(questions)
@@ -84,11 +82,11 @@ def run(data: Path, questions: Path, own: Settings) -> Iterator[Read]:
             places = tuple(JudgedPlace(part97.DOCUMENT, section=name) for name in question.sections)
             gold = corpus.gold(Question(question.id, question.text, (places,) if places else ()))
             if gold.is_evaluable:
-                yield _read(dense, hybrid, scorer, gold, own.rerank)
+                yield _read(dense, hybrid, scorer, gold, own.reranking)
 
 
 def _read(
-    dense: Index, hybrid: Index, scorer: PairScorer, gold: CoveredGold, settings: RerankSettings
+    dense: Index, hybrid: Index, scorer: PairScorer, gold: CoveredGold, settings: Reranking
 ) -> Read:
     text = gold.question.text
     meaning = dense.searcher.meaning
@@ -134,7 +132,7 @@ def _read(
     )
 
 
-def reread(table: Candidates, chances: Mapping[str, float], settings: RerankSettings) -> list[str]:
+def reread(table: Candidates, chances: Mapping[str, float], settings: Reranking) -> list[str]:
     """Return the ids of candidates in the order that reading gives."""
     mixed = combined(table, chances, settings)
     return mixed.names(mixed.order())

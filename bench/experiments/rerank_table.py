@@ -118,7 +118,7 @@ def _quality(reads: Sequence[Read]) -> Table:
     notes = [
         f"{len(reads)} questions; a hit is relevant if it lies in a cited section, so that P@5 "
         "cannot be 1 where a section has fewer chunks. The published ones are of other questions.",
-        "Ours lets sections take turns (search.spread), which costs P@5 and is meant to.",
+        "Ours lets sections take turns (tuning.spread), which costs P@5 and is meant to.",
         f"Meaning: {POOL} candidates, ordered by what was read. Ours: as the settings say.",
     ]
     return Table("Precision", rows, notes)

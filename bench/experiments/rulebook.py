@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,8 @@ from experiments.tables import Cell, Table
 from pincite.api import Index
 from pincite.index.filters import group_name
 from pincite.measure.statistics import bootstrap_interval, compare, holm
-from pincite.model.settings import HybridSettings, LexicalSettings, RoutingSettings, Settings
+from pincite.model.settings import Settings
+from pincite.model.tuning import LexicalTuning, RoutingTuning
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
 
@@ -54,44 +55,41 @@ class Ranks:
 
 def variants(own: Settings) -> dict[str, Variant]:
     """Return the published pipeline and ours, each with its switches, by name."""
-    bare = replace(own.search, pipeline="default", names=False, aliases=False, spread=0.0)
-    words = LexicalSettings(
-        k1=1.5, b=0.75, content_words=False, bigram_weight=0.0, window_weight=0.0
+    words = LexicalTuning(k1=1.5, b=0.75, content_words=False, bigram_weight=0.0, window_weight=0.0)
+    ours = own.changed({"search.preset": "default"})
+    published = ours.leaving_out("names").changed(
+        {
+            "search.meaning_weight": 0.6,
+            "tuning.fusion": "minmax",
+            "tuning.spread": 0.0,
+            "tuning.lexical": words,
+            "tuning.graph.mode": "off",
+        }
     )
-    published = replace(
-        own,
-        search=bare,
-        lexical=words,
-        hybrid=HybridSettings("minmax", 0.6),
-        graph=replace(own.graph, mode="off"),
-    )
-    ours = replace(own, search=replace(own.search, pipeline="default"))
-    other_names = replace(bare, aliases=True)
+    with_aliases, published = published.taking_in("aliases"), published.leaving_out("aliases")
     found = {
         "published": Variant(published),
         "published + graph (code)": Variant(
-            replace(published, graph=PRESETS["s1-code"]), "published", "limited lift"
+            published.changed({"tuning.graph": PRESETS["s1-code"]}), "published", "limited lift"
         ),
         "published + graph (recommended)": Variant(
-            replace(published, graph=PRESETS["s1-recommended"]), "published", "improves MRR"
+            published.changed({"tuning.graph": PRESETS["s1-recommended"]}),
+            "published",
+            "improves MRR",
         ),
-        "published + aliases": Variant(
-            replace(published, search=other_names), "published", "MRR unchanged"
-        ),
-        "traversal": Variant(
-            replace(own, search=replace(own.search, pipeline="traversal")), "published"
-        ),
+        "published + aliases": Variant(with_aliases, "published", "MRR unchanged"),
+        "traversal": Variant(own.changed({"search.preset": "traversal"}), "published"),
         "ours": Variant(ours, "published"),
-        "ours + graph": Variant(replace(ours, graph=replace(own.graph, mode="bfs")), "ours"),
-        "ours without aliases": Variant(
-            replace(ours, search=replace(ours.search, aliases=False)), "ours"
-        ),
+        "ours + graph": Variant(ours.changed({"tuning.graph.mode": "bfs"}), "ours"),
+        "ours without aliases": Variant(ours.leaving_out("aliases"), "ours"),
     }
     for width in PUBLISHED_ROUTES:
         # Always narrow, as published; by default an unsure route is not taken.
-        routing = RoutingSettings(by="chapter", top_n=width, min_confidence=0.0)
+        routing = RoutingTuning(top_n=width, min_confidence=0.0)
         found[f"ours, {width} chapters"] = Variant(
-            replace(ours, routing=routing), "ours", width=width
+            ours.changed({"search.route_by": "chapter", "tuning.routing": routing}),
+            "ours",
+            width=width,
         )
     return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from fuzz.hostile import Case
 from pincite.encode.encoders import open_encoder
 from pincite.model.errors import ModelError
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import Encoding
 from pincite.search.cross_encoder import open_cross_encoder
 from pincite.search.ranker import Linear, RankerModel, load_model, save_model
 
@@ -66,7 +66,7 @@ def _encoder(folder: Path) -> Path:
 
 
 def _encode(home: Path) -> None:
-    encoder = open_encoder(EmbeddingSettings(model=str(home), threads=1))
+    encoder = open_encoder(Encoding(model=str(home), threads=1))
     assert encoder is not None and encoder.encode(["box"]).any()
 
 

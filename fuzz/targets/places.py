@@ -51,7 +51,7 @@ NAMED = (
 @cache
 def index() -> Index:
     """Return the samples as an index without vectors, made once."""
-    values = {"embedding": {"model": "none"}, "hybrid": {"dense_weight": 0.0}}
+    values = {"embedding": {"model": "none"}, "search": {"meaning_weight": 0.0}}
     settings = merged(Settings(), values, origin="fuzz")
     folder = work_folder() / "index"
     list(ingest_files(find_files([SAMPLES]), folder, settings))

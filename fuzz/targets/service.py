@@ -32,7 +32,7 @@ class _Served:
     def __init__(self) -> None:
         own = {
             "embedding": {"model": "none"},
-            "hybrid": {"dense_weight": 0.0},
+            "search": {"meaning_weight": 0.0},
             "rerank": {"enabled": False},
             "serve": {"rate_per_minute": 0},
         }

@@ -22,7 +22,7 @@ from pincite.client.calls import EventReader
 from pincite.client.errors import refusal
 from pincite.encode.http import Incoming
 from pincite.model.errors import PinciteError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 from pincite.serve.openai_routes import ChatBody, EmbeddingBody, _texts, question_of
 from pincite.serve.page.look import look_of
 from pincite.serve.requests import CellBody, ExplainBody, SearchBody, ShowBody, SimilarBody
@@ -118,7 +118,7 @@ def sentence_reader(data: bytes) -> None:
 def model_stream(data: bytes) -> None:
     """A stream of a language model: words and what they cost, or ModelError."""
     kind = "text/event-stream" if data[:1] != b"w" else "application/json"
-    settings = AnswerSettings(url="http://localhost:1/v1", model="m", retries=0)
+    settings = Answering(url="http://localhost:1/v1", model="m", retries=0)
     model = LanguageModel(settings)
     pieces = (data[at : at + 97] for at in range(1, len(data), 97))
     response = httpx.Response(200, headers={"Content-Type": kind}, content=pieces)

@@ -33,6 +33,8 @@ BYTES_UNDER_WAY = 64_000_000
 COUNT_SECONDS = 2.0
 PATIENCE_SECONDS = 30.0
 CONNECT_SECONDS = 5.0
+RETRIES = 3  # how often a task is given to another node after its own was lost
+OBJECT_STORE_MB = 200  # shared memory of a "local" Ray; what does not fit is kept on disk
 # What a result depends on, besides Pincite's own code.
 LIBRARIES = (
     *("lxml", "markdown-it-py", "numpy", "onnxruntime", "pypdfium2", "PyStemmer"),
@@ -92,7 +94,7 @@ def _connect(ray: Any, settings: ClusterSettings) -> None:
     _check_reachable(settings.address)
     more: dict[str, Any] = {}
     if settings.address == "local":
-        size = settings.object_store_mb * 1_000_000
+        size = OBJECT_STORE_MB * 1_000_000
         more = {"include_dashboard": False, "object_store_memory": size}
     try:
         ray.init(settings.address, logging_level=logging.ERROR, log_to_driver=False, **more)
@@ -114,7 +116,7 @@ class Cluster:
     def __init__(self, ray: Any, settings: ClusterSettings) -> None:
         self._ray = ray
         # A task that fails by an error of its own would fail again; a lost one need not.
-        self._task = ray.remote(_task()).options(max_retries=settings.retries)
+        self._task = ray.remote(_task()).options(max_retries=RETRIES)
         self._counted = (-COUNT_SECONDS, 0)
 
     def distribute(
@@ -132,7 +134,7 @@ class Cluster:
     def attempt(
         self, function: Callable[..., Any], pieces: Iterable[WorkPiece[Kept]]
     ) -> Iterator[tuple[Kept, Any]]:
-        """Yield the same, with LOST for what was lost more often than ``cluster.retries``.
+        """Yield the same, with LOST for what was lost more often than ``RETRIES``.
 
         Pieces are asked for only as fast as they are done.
         """

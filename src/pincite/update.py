@@ -187,7 +187,7 @@ def _plan(
         seen.add(doc_id)
         if any(0xD800 <= ord(character) < 0xE000 for character in doc_id):
             raise SourceError(f"{doc_id!r}: the file's name is not UTF-8", hint="rename it")
-        data = read_bytes(file, max_mb=settings.limits.max_file_mb)
+        data = read_bytes(file, max_mb=settings.limits.file_mb)
         if _is_known(builder, file, doc_id, data):
             return Outcome(doc_id, "unchanged", bytes=len(data))
         return ParseTask(doc_id, data, str(file.resolve()), len(data))
@@ -300,13 +300,13 @@ def embed_index(
         total = sum(len(rows) for rows in missing)
         if not total:
             return
-        encoder = open_encoder(settings.embedding)
+        encoder = open_encoder(settings.encoding)
         assert encoder is not None
         dimension = encoder.spec.dimension
         for _, old in work:
             if old is not None:
                 check_dimension(old, dimension, spec.id)
-        home = cache_folder() if settings.embedding.cache else None
+        home = cache_folder() if settings.tuning.cache else None
         done = without = 0
         with (
             closing(VectorCache(encoder, home)) as cache,
@@ -319,7 +319,7 @@ def embed_index(
                 tokens: list[Tokens] = []
                 batches = _batches(snapshot, part, rows, encoder)
                 for batch, encoded, codes in encode_batches(
-                    batches, cache, settings.embedding, cluster, with_tokens=with_tokens
+                    batches, cache, settings.encoding, cluster, with_tokens=with_tokens
                 ):
                     tokens += [joined(codes)] if codes else []
                     found_rows.append(batch.rows)

@@ -73,11 +73,11 @@ def test_fewer_documents_are_less_sure() -> None:
 
 
 def test_the_given_fusion_comes_first_and_once() -> None:
-    settings = load_settings(overrides=["hybrid.dense_weight=0.5", "hybrid.method=rrf"])
+    settings = load_settings(overrides=["search.meaning_weight=0.5", "tuning.fusion=rrf"])
     found = fusions(settings)
     assert next(iter(found.values())) == settings
     assert len(set(found.values())) == len(found)
-    assert sum(each.hybrid.dense_weight == 0 for each in found.values()) == 1
+    assert sum(each.search.meaning_weight == 0 for each in found.values()) == 1
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def collection(tmp_path: Path) -> Collection:
 
 
 def test_questions_are_asked_under_all_settings(collection: Collection) -> None:
-    words = load_settings(overrides=["search.pipeline=lexical"])
+    words = load_settings(overrides=["search.preset=lexical"])
     found = measured(collection, {"a": words, "b": words}, "mrr")
     assert found.groups == ("Emberburst", "Frostveil", "Stonewall", "Windrush")
     assert found.values["a"].tolist() == found.values["b"].tolist() == [1.0] * 4
@@ -105,7 +105,7 @@ def test_questions_are_asked_under_all_settings(collection: Collection) -> None:
 
 
 def test_parts_that_change_nothing_are_not_said_to_help(collection: Collection) -> None:
-    words = load_settings(overrides=["search.pipeline=lexical"])
+    words = load_settings(overrides=["search.preset=lexical"])
     found = parts(collection, words, "mrr")
     assert [each.name for each in found] == ["graph", "names", "aliases", "spread"]
     assert {each.verdict for each in found} == {"no difference shown"}

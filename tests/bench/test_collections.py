@@ -17,16 +17,10 @@ from experiments.catalogue import EXPERIMENTS
 from experiments.collection import Collection
 from pincite.measure.imports import read_abstracts
 from pincite.model.errors import ConfigError, SourceError
-from pincite.model.settings import (
-    EmbeddingSettings,
-    LexicalSettings,
-    SearchSettings,
-    Settings,
-    TokenSettings,
-)
+from pincite.model.settings import SearchSettings, Settings
 
-WORDS = Settings(search=SearchSettings(pipeline="lexical"))
-PLAIN = replace(WORDS, tokens=TokenSettings(language="none"))
+WORDS = Settings(search=SearchSettings(preset="lexical"))
+PLAIN = WORDS.changed({"ingest.language": "none"})
 
 
 def squad_file(file: Path, *paragraphs: tuple[str, Sequence[str]], title: str = "T") -> Path:
@@ -59,7 +53,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     make = indexes.make_index
 
     def recorded(files: Any, folder: Path, pipelines: list[Settings], **more: Any) -> None:
-        made.append(pipelines[0].tokens.language)
+        made.append(pipelines[0].ingest.language)
         make(files, folder, pipelines, **more)
 
     monkeypatch.setattr(indexes, "make_index", recorded)
@@ -81,15 +75,15 @@ def test_stemming_of_the_collections_language_is_the_default(italian: Path) -> N
 
 
 def test_pipelines_of_one_shape_share_an_index(italian: Path, builds: list[str]) -> None:
-    other = replace(WORDS, lexical=LexicalSettings(k1=1.2))
+    other = WORDS.changed({"tuning.lexical.k1": 1.2})
     asked("squad-it", italian.parent, italian, [WORDS, other, PLAIN])
     assert builds == ["italian", "none"]
 
 
 def test_an_index_has_vectors_if_a_pipeline_asks_by_meaning(italian: Path, tmp_path: Path) -> None:
     found = squad.read_collection(italian, tmp_path, "", "italian")
-    settings = found.fitted(replace(WORDS, embedding=EmbeddingSettings(cache=False)))
-    dense = replace(settings, search=SearchSettings(pipeline="dense"))
+    settings = found.fitted(WORDS.changed({"tuning.cache": False}))
+    dense = replace(settings, search=SearchSettings(preset="dense"))
     with indexes.opened(found.files, [settings]) as (words,):
         assert not words.snapshot.vectors
     with indexes.opened(found.files, [settings, dense]) as (words, meaning):
@@ -98,7 +92,7 @@ def test_an_index_has_vectors_if_a_pipeline_asks_by_meaning(italian: Path, tmp_p
 
 
 def test_an_unknown_pipeline_is_refused_before_any_work(italian: Path, builds: list[str]) -> None:
-    wrong = replace(WORDS, search=replace(WORDS.search, pipeline="magic"))
+    wrong = WORDS.changed({"search.preset": "magic"})
     with pytest.raises(ConfigError, match="magic"):
         asked("squad-it", italian.parent, italian, [WORDS, wrong])
     assert builds == []

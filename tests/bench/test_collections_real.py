@@ -15,7 +15,7 @@ from pincite.model.settings import SearchSettings, Settings
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("PINCITE_DATA", ROOT.parent / "shared" / "data"))
-WORDS = Settings(search=SearchSettings(pipeline="lexical"))
+WORDS = Settings(search=SearchSettings(preset="lexical"))
 
 
 def needs(name: str) -> pytest.MarkDecorator:

@@ -18,7 +18,7 @@ from multiple_choice.sitting import Sat, sit_with
 from multiple_choice.summary import summarise
 from pincite.answer.language_model import LanguageModel
 from pincite.api import Index
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 CODE = """# Harbour Code
 
@@ -75,7 +75,7 @@ def scripted() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def sat(url: str, make_index: Callable[..., Index], **settings: Any) -> list[Sat]:
     index = make_index({"code.md": CODE})
-    own = AnswerSettings(url=url, model="m", max_tokens=16, on_error="raise", **settings)
+    own = Answering(url=url, model="m", max_tokens=16, on_error="raise", **settings)
     return list(sit_with(index, QUESTIONS, ModelChooser(LanguageModel(own))))
 
 

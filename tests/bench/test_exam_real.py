@@ -16,7 +16,7 @@ from pincite.api import Index
 from pincite.model.settings import Settings, merged
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "part97"
-LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")
+LEXICAL = merged(Settings(), {"search": {"preset": "lexical"}}, origin="test")
 EVERY = 8  # questions, to be quick
 
 

@@ -18,7 +18,7 @@ from pincite.measure.words import WordNumbers
 from pincite.model.settings import Settings, merged
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")
+LEXICAL = merged(Settings(), {"search": {"preset": "lexical"}}, origin="test")
 
 
 @pytest.mark.slow

@@ -58,11 +58,13 @@ def test_expanded_gold_is_a_column_of_its_own() -> None:
 
 def test_variants_differ_in_what_they_say() -> None:
     made = {name: each.settings for name, each in variants(Settings()).items()}
-    assert made["published"].hybrid.dense_weight == 0.6 and made["published"].lexical.k1 == 1.5
-    assert made["published + graph (code)"].graph.seed_k == 12
-    assert made["published + graph (recommended)"].graph.decay == 0.4
-    assert made["published + aliases"].search.aliases and not made["published"].search.aliases
-    assert made["ours, 12 chapters"].routing.top_n == 12
+    published = made["published"]
+    assert published.search.meaning_weight == 0.6 and published.tuning.lexical.k1 == 1.5
+    assert made["published + graph (code)"].tuning.graph.seed_k == 12
+    assert made["published + graph (recommended)"].tuning.graph.decay == 0.4
+    assert published.left_out == {"names", "aliases"}
+    assert made["published + aliases"].left_out == {"names"}
+    assert made["ours, 12 chapters"].tuning.routing.top_n == 12
 
 
 def question(name: str, relevant: Sequence[int], chances: Sequence[float], ms: float) -> Read:

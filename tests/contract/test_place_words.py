@@ -28,7 +28,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
             for number in NUMBERS
         )
         (folder / f"{each.word}.md").write_text("# Book\n\n" + "\n".join(parts), encoding="utf-8")
-    values = {"embedding": {"model": "none"}, "hybrid": {"dense_weight": 0.0}}
+    values = {"embedding": {"model": "none"}, "search": {"meaning_weight": 0.0}}
     settings = merged(Settings(), values, origin="test")
     found: list[Path] = find_files([folder])
     list(ingest_files(found, folder / "index", settings))

@@ -13,15 +13,8 @@ import numpy as np
 import pytest
 
 from pincite.api import Index
-from pincite.model.settings import (
-    GraphSettings,
-    HybridSettings,
-    LexicalSettings,
-    RerankSettings,
-    RoutingSettings,
-    SearchSettings,
-    Settings,
-)
+from pincite.model.settings import Reranking, SearchSettings, Settings
+from pincite.model.tuning import GraphTuning, LexicalTuning, RoutingTuning, Tuning
 from pincite.model.types import Filters, Query
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import Diversify, Spread
@@ -83,23 +76,28 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
+NAMING = "places,names,aliases,typos"
+
+
 def words(*, names: bool = False, **settings: Any) -> Settings:
     """Return settings of words alone, with or without what queries name."""
-    search = SearchSettings(pipeline="lexical", locators=names, names=names)
-    if not names:
-        search = replace(search, aliases=False, typos=False)
-    return replace(Settings(), search=search, lexical=LexicalSettings(**settings))
+    search = SearchSettings(preset="lexical", without="" if names else NAMING)
+    return Settings(search=search, tuning=Tuning(lexical=LexicalTuning(**settings)))
 
 
 def preset(name: str, method: str = "minmax") -> Settings:
-    hybrid = HybridSettings(method=method)  # type: ignore[arg-type]
-    return replace(Settings(), search=SearchSettings(pipeline=name), hybrid=hybrid)
+    return Settings().changed({"search.preset": name, "tuning.fusion": method})
 
 
 def graph(mode: str) -> Settings:
     """A graph stage whose pool is smaller than what there is to find."""
-    chosen = GraphSettings(mode=mode, depth=2, pool=5)  # type: ignore[arg-type]
-    return replace(words(), graph=chosen)
+    chosen = GraphTuning(mode=mode, depth=2, pool=5)  # type: ignore[arg-type]
+    return words().changed({"tuning.graph": chosen})
+
+
+def routed(top_n: int, confidence: float) -> Settings:
+    tuning = RoutingTuning(top_n, confidence)
+    return words().changed({"search.route_by": "document", "tuning.routing": tuning})
 
 
 BY_WORDS: dict[str, Settings] = {
@@ -111,8 +109,8 @@ BY_WORDS: dict[str, Settings] = {
     "traversal": preset("traversal"),
     "graph bfs": graph("bfs"),
     "graph ppr": graph("ppr"),
-    "routed": replace(words(), routing=RoutingSettings("document", 2, 0.0)),
-    "seldom routed": replace(words(), routing=RoutingSettings("document", 3, 0.5)),
+    "routed": routed(2, 0.0),
+    "seldom routed": routed(3, 0.5),
 }
 # Meaning has no end: whatever is asked, something is nearest.
 SEARCHES = {
@@ -230,7 +228,7 @@ class Scorer:
 
 
 def pairs(index: Index, **values: Any) -> Stage:
-    return CrossEncode(index.snapshot, Scorer(), replace(RerankSettings(enabled=True), **values))
+    return CrossEncode(index.snapshot, Scorer(), replace(Reranking(enabled=True), **values))
 
 
 RERANKERS: dict[str, Callable[[Index], Stage]] = {
@@ -243,7 +241,7 @@ RERANKERS: dict[str, Callable[[Index], Stage]] = {
     "nothing remembered": lambda index: pairs(index, cache_pairs=0),
     "document": lambda index: Diversify(index.snapshot, "document", 2),
     "section": lambda index: Diversify(index.snapshot, "section", 1),
-    "threshold": lambda index: Threshold(RerankSettings(threshold=0.5)),
+    "threshold": lambda index: Threshold(Reranking(threshold=0.5)),
 }
 QUESTIONS = ["which box holds a wire", "1.3", "what of 2.2 and the fuse", "nowhere", "fuse"]
 

@@ -25,12 +25,13 @@ from pincite import update
 from pincite import update as vectorise
 from pincite.encode.models import SHIPPED
 from pincite.index import builder
-from pincite.model.settings import EmbeddingSettings, Settings, TokenSettings
+from pincite.model.settings import Settings
+from pincite.model.tuning import Tuning
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import parse
 
 DOCUMENTS = 6
-SETTINGS = Settings(tokens=TokenSettings(bigrams=False), embedding=EmbeddingSettings(cache=False))
+SETTINGS = Settings(tuning=Tuning(bigrams=False, cache=False))
 CRASHED = 77
 groups: list[int] = []  # of the last child and its own children
 WRITES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree"}

@@ -58,12 +58,11 @@ def test_errors_are_told(pincite: Run, index: Path) -> None:
 
 
 def test_a_service_that_is_not_there_is_told_and_quotations_come(pincite: Run, index: Path) -> None:
-    llm = ("--llm", "http://127.0.0.1:1/v1", "--model", "m", "--set", "answer.retries=0")
+    llm = ("--llm", "http://127.0.0.1:1/v1", "--model", "m", "--set", "http.retries=0")
     told = pincite("ask", "how far apart do two earth rods have to be", "-i", index, *llm)
     assert told.code == 0
     assert "2.4 m apart" in told.out
     assert "quoted without a language model" in told.err
-    raised = pincite(
-        "ask", "how far apart are earth rods", "-i", index, *llm, "--set", "answer.on_error=raise"
-    )
+    strict = ("--set", "tuning.answer.on_error=raise")
+    raised = pincite("ask", "how far apart are earth rods", "-i", index, *llm, *strict)
     assert raised.code == 5

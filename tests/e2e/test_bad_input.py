@@ -151,7 +151,7 @@ def test_a_file_of_a_hundred_megabytes_is_refused(tmp_path: Path, good: Path, pi
     told = pincite("ingest", large, good, "--index", tmp_path / "index")
     assert told.code == 3
     assert "100 MB" in told.err
-    assert "--set limits.max_file_mb=" in told.err
+    assert "--set limits.file_mb=" in told.err
     assert "1 added, 1 rejected" in flat(told.out)
 
 
@@ -160,9 +160,9 @@ def test_a_long_line_is_read_and_the_remedy_for_a_large_file_works(
 ) -> None:
     line = tmp_path / "line.txt"
     line.write_bytes(b"filler " * 300_000 + b"needle\n")
-    limit = ("--set", "limits.max_file_mb=1")
+    limit = ("--set", "limits.file_mb=1")
     assert pincite("ingest", line, "--index", index, *limit).code == 3
-    assert pincite("ingest", line, "--index", index, "--set", "limits.max_file_mb=3").code == 0
+    assert pincite("ingest", line, "--index", index, "--set", "limits.file_mb=3").code == 0
     hits = pincite("search", "needle", "--index", index, "--json").json["hits"]
     assert hits[0]["document"] == "line.txt"
     assert "needle" in hits[0]["snippet"]
@@ -264,18 +264,18 @@ BAD_SETTINGS = [
     (["--set", "serch.k=5"], "unknown setting serch", "did you mean search?"),
     (["--set", "search.k=ten"], "search.k must be int, got 'ten'", ""),
     (["--set", "search.k=-1"], "search.k must be from 0", ""),
-    (["--set", "lexical.b=3"], "lexical.b must be from 0 to 1", ""),
-    (["--set", "lexical.variant=bm42"], "must be one of lucene", ""),
+    (["--set", "tuning.lexical.b=3"], "tuning.lexical.b must be from 0 to 1", ""),
+    (["--set", "tuning.lexical.variant=bm42"], "must be one of lucene", ""),
     (["--set", "search.k"], "no value", "section.key=value"),
     (["--set", "search=5"], "search is a section", ""),
-    (["--set", "search.pipeline=magic"], "no pipeline 'magic'", "known: "),
+    (["--set", "search.preset=magic"], "no pipeline 'magic'", "known: "),
     (
         ["--config", "missing.toml"],
         "missing.toml cannot be read: No such file or directory",
         "check the path",
     ),
     (["--config", "bad.toml"], "bad.toml cannot be read as TOML", "docs/settings.md"),
-    (["--config", "unknown.toml"], "unknown setting tokens.langage", "tokens.language"),
+    (["--config", "unknown.toml"], "unknown setting tokens.langage", "ingest.language"),
     (["--config", "latin.toml"], "latin.toml cannot be read", "docs/settings.md"),
 ]
 
@@ -300,9 +300,9 @@ def test_bad_settings(tmp_path: Path, built: Path) -> None:
 def test_bad_environment_and_language(built: Path, good: Path, pincite: Cli) -> None:
     told = pincite("search", "box", "--index", built, PINCITE_SEARCH__KK="5")
     assert told.code == 2 and "environment PINCITE_SEARCH__KK" in told.err
-    told = pincite("ingest", good, "--index", built, "--set", "tokens.language=klingon")
+    told = pincite("ingest", good, "--index", built, "--set", "ingest.language=klingon")
     assert told.code == 2 and "english" in told.err
-    told = pincite("ingest", good, "--index", built, "--set", "tokens.language=german")
+    told = pincite("ingest", good, "--index", built, "--set", "ingest.language=german")
     assert told.code == 4 and "--rebuild" in told.err
 
 

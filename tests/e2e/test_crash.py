@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -22,7 +21,6 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.errors import IndexBusy, StoreError
-from pincite.model.settings import SearchSettings
 from pincite.store.manifest import KEPT_GENERATIONS, check_files, current, read_manifest
 
 pytestmark = pytest.mark.slow
@@ -34,7 +32,7 @@ STRIDE = 1 if LONG else 4
 KILLS = 5 if LONG else 1
 
 # Searched by words: the driver's vectors are only there to be written.
-WORDS = replace(driver.SETTINGS, search=SearchSettings(pipeline="lexical", spread=0.0))
+WORDS = driver.SETTINGS.changed({"search.preset": "lexical", "tuning.spread": 0.0})
 
 
 @pytest.fixture(scope="module")

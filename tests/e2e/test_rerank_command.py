@@ -81,9 +81,9 @@ def test_the_best_read_comes_first_and_says_why(
 
 def test_without_a_service_the_search_still_answers(pincite: Pincite, folder: Path) -> None:
     sets = ["--set", "rerank.enabled=true", "--set", "rerank.url=http://127.0.0.1:9/v1"]
-    told = search(pincite, folder, *sets, "--set", "rerank.retries=0")
+    told = search(pincite, folder, *sets, "--set", "http.retries=0")
     assert told.code == 0 and "note: not re-ranked: the model failed" in told.err
-    found = search(pincite, folder, *sets, "--set", "rerank.retries=0", "--json").json
+    found = search(pincite, folder, *sets, "--set", "http.retries=0", "--json").json
     plain = search(pincite, folder, "--json").json
     assert [hit["locator"] for hit in found["hits"]] == [hit["locator"] for hit in plain["hits"]]
     assert set(found) == set(plain) and found["hits"] == plain["hits"]
@@ -91,7 +91,7 @@ def test_without_a_service_the_search_still_answers(pincite: Pincite, folder: Pa
 
 
 @pytest.mark.parametrize(
-    "setting", ["rerank.url=nonsense", "rerank.mode=best", "rerank.weight=2", "rerank.pol=3"]
+    "setting", ["rerank.url=nonsense", "tuning.rerank.mode=best", "rerank.weight=2", "rerank.pol=3"]
 )
 def test_settings_that_do_not_fit_are_explained(
     pincite: Pincite, folder: Path, setting: str

@@ -21,8 +21,9 @@ from typing import Any
 import pytest
 
 from pincite.api import Index
-from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import SearchSettings, Settings
 from pincite.read.load import find_files
+from pincite.search.guard import Breaker
 from pincite.search.reader import Result
 from pincite.update import ingest_files
 
@@ -106,16 +107,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     folder = tmp_path_factory.mktemp("faults") / "index"
     for _ in ingest_files(find_files([SAMPLES]), folder):
         pass
-    settings = replace(Settings(), search=SearchSettings(pipeline="lexical"))
+    settings = replace(Settings(), search=SearchSettings(preset="lexical"))
     with Index.open(folder, settings) as opened:
         opened.warm()
         at_once(opened.search)
         yield opened
 
 
-def reranking(index: Index, scorer: Faulty, **values: Any) -> Index:
-    chosen = replace(RerankSettings(enabled=True, breaker_seconds=0.5), **values)
-    return Index(index.opened, replace(index.settings, rerank=chosen), scorer)
+def reranking(index: Index, scorer: Faulty, failures: int, seconds: float = 0.5) -> Index:
+    own = Index(index.opened, index.settings.changed({"rerank.enabled": True}), scorer)
+    assert own._pairs is not None
+    own._pairs.breaker = own._pairs.guard.breaker = Breaker(failures, seconds)
+    return own
 
 
 @pytest.mark.parametrize("how", ["crashes", "no memory", "hangs", "slow", "nan", "wrong shape", ""])
@@ -140,7 +143,7 @@ def test_no_search_suffers(index: Index, how: str, caplog: pytest.LogCaptureFixt
 def faulty_run(index: Index, how: str, budget: float, plain: Run) -> Run:
     """Return the searches with a faulty model; all but their time is checked here."""
     scorer = Faulty(how)
-    own = reranking(index, scorer, breaker_failures=3)
+    own = reranking(index, scorer, 3)
     run = at_once(lambda text: own.search(text, budget_ms=round(1000 * budget)))
     for mine, other in zip(run.results, plain.results, strict=True):
         assert len(mine.passages) >= len(other.passages)
@@ -172,15 +175,12 @@ def recovered(own: Index) -> None:
 def test_a_hanging_model_does_not_keep_a_program_from_ending(index: Index) -> None:
     code = f"""
 import threading
-from dataclasses import replace
 from pincite.api import Index
-from pincite.model.settings import Settings
 class Hangs:
     id = "hangs"
     def score(self, query, texts):
         threading.Event().wait()
-settings = Settings()
-settings = replace(settings, search=replace(settings.search, pipeline="lexical"))
+settings = Settings().changed({{"search.preset": "lexical"}})
 with Index.open({str(index.snapshot.folder)!r}, settings, Hangs()) as index:
     print(len(index.search({QUESTIONS[0]!r}, budget_ms=300).passages))
 """
@@ -192,7 +192,7 @@ with Index.open({str(index.snapshot.folder)!r}, settings, Hangs()) as index:
 def test_a_hanging_model_is_left_alone_and_comes_back(index: Index) -> None:
     """One after the other, each waits out its budget until the breaker opens; then none waits."""
     scorer = Faulty("hangs")
-    own = reranking(index, scorer, breaker_failures=2, breaker_seconds=6.0)
+    own = reranking(index, scorer, 2, 6.0)
     seconds = []
     for number in range(4):
         started = time.monotonic()

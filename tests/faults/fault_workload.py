@@ -27,7 +27,8 @@ from pincite.index import builder
 from pincite.maintain.copy import copy_index
 from pincite.maintain.exchange import export_index, import_index
 from pincite.maintain.repair import repair_index
-from pincite.model.settings import EmbeddingSettings, SearchSettings, Settings
+from pincite.model.settings import Settings
+from pincite.model.tuning import Tuning
 from pincite.model.types import ParsedDocument, Query
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import parse
@@ -36,9 +37,9 @@ from pincite.store.manifest import KEPT_GENERATIONS, current, damage, point_to, 
 from pincite.store.snapshot import Snapshot
 
 DOCUMENTS = 5
-SETTINGS = Settings(embedding=EmbeddingSettings(cache=False))
+SETTINGS = Settings(tuning=Tuning(cache=False))
 # Searched by words: vectors are compared one by one.
-WORDS = replace(SETTINGS, search=SearchSettings(pipeline="lexical", spread=0.0))
+WORDS = SETTINGS.changed({"search.preset": "lexical", "tuning.spread": 0.0})
 QUERIES = ("version paragraph section", "2.1", "Title 3 v1")
 INDEX = "above/index"  # the folder above it is new as well
 MODEL = "models/ranker.json"

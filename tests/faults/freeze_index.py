@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
-from pincite.model.settings import EmbeddingSettings, SearchSettings, Settings
+from pincite.model.settings import SearchSettings, Settings
+from pincite.model.tuning import Tuning
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import parse
 from pincite.store.format import FORMAT
@@ -24,7 +25,7 @@ from pincite.update import embed_index
 SAMPLES = Path(__file__).parents[2] / "samples"
 HOME = Path(__file__).parent / "frozen"
 QUERIES = ("waiting list", "how long may a book be kept", "safety valve", "list of tools 2")
-SETTINGS = Settings(embedding=EmbeddingSettings(cache=False))
+SETTINGS = Settings(tuning=Tuning(cache=False))
 
 
 def put(folder: Path, name: str, text: str) -> None:
@@ -37,7 +38,7 @@ def put(folder: Path, name: str, text: str) -> None:
 
 def found(folder: Path) -> dict[str, object]:
     """Return what an index says, as plain values: texts, places, and the best hit by words."""
-    words = replace(SETTINGS, search=SearchSettings(pipeline="lexical"))
+    words = replace(SETTINGS, search=SearchSettings(preset="lexical"))
     with Index.open(folder, words) as index:
         hits = {query: index.search(query, 1).ranking.hits[0].chunk_id for query in QUERIES}
         documents = {

@@ -29,9 +29,9 @@ from fault_workload import bring, scratch, small_segments
 CLIENTS = 8
 SETS = (
     "serve.rate_per_minute=0",
-    "serve.reload_seconds=0.02",
-    "search.pipeline=lexical",
-    "serve.queue=1000",
+    "tuning.serve.reload_seconds=0.02",
+    "search.preset=lexical",
+    "tuning.serve.queue=1000",
 )
 
 

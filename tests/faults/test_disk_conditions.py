@@ -36,7 +36,7 @@ cp -r "$2/." "$1/index" && shift 2
 "$@" doctor --index disk/index; echo "code $?"
 mount -o remount,ro disk
 "$@" ingest small.md --index disk/index; echo "code $?"
-"$@" search version --index disk/index --set search.pipeline=lexical > found; echo "code $?"
+"$@" search version --index disk/index --set search.preset=lexical > found; echo "code $?"
 mount -o remount,rw,size=40m disk
 "$@" ingest big.md --index disk/index --set embedding.model=none; echo "code $?"
 """

@@ -19,7 +19,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -105,12 +105,7 @@ def is_there(name: str) -> bool:
 
 def chosen(pipeline: str) -> Settings:
     """Return the settings of a pipeline; re-ranking takes the time that it takes."""
-    settings = Settings()
-    return replace(
-        settings,
-        search=replace(settings.search, pipeline=pipeline),
-        rerank=replace(settings.rerank, budget_ms=0),
-    )
+    return Settings().changed({"search.preset": pipeline, "rerank.budget_ms": 0})
 
 
 def build(collection: Collection, folder: Path) -> None:
@@ -125,7 +120,7 @@ def build(collection: Collection, folder: Path) -> None:
 
 def vector() -> list[float]:
     """Return the vector of a fixed question as this machine's processor works it out."""
-    encoder = open_encoder(Settings().embedding)
+    encoder = open_encoder(Settings().encoding)
     assert encoder is not None
     return [round(float(each), 7) for each in encoder.encode_query("how far apart are rods")]
 

@@ -11,7 +11,7 @@ from pincite.model.errors import SourceError
 from pincite.model.settings import ClusterSettings
 from pincite.read.workers import read_file
 
-LOCAL = ClusterSettings(address="local", object_store_mb=100, retries=1)
+LOCAL = ClusterSettings(address="local")
 
 
 def noted(folder: str, number: int) -> int:

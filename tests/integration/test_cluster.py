@@ -165,7 +165,7 @@ def test_an_index_is_the_same_to_the_byte(cluster: Cluster, tmp_path: Path) -> N
     here = replace(
         base,
         ingest=replace(base.ingest, profile=str(profile)),
-        limits=LimitSettings(max_file_mb=1.0),
+        limits=LimitSettings(file_mb=1.0),
     )
     expected = list(ingest_files(files, tmp_path / "here", here))
     assert {each.status for each in expected} == {"added", "rejected"}
@@ -181,7 +181,7 @@ def test_an_index_is_the_same_to_the_byte(cluster: Cluster, tmp_path: Path) -> N
 def test_a_reader_has_the_same_limits_on_a_node(cluster: Cluster, tmp_path: Path) -> None:
     slow = tmp_path / "slow.md"
     slow.write_text("# A\n\n" + "".join(f"## {n}.1 B\n\n(a) words\n\n" for n in range(60_000)))
-    limits = LimitSettings(max_seconds=0.3)
+    limits = LimitSettings(seconds=0.3)
     settings = replace(Settings(), limits=limits, cluster=LOCAL)
     (outcome,) = ingest_files([(slow, "slow.md")], tmp_path / "index", settings)
     assert outcome.reason == "slow.md took longer than 0.3 s to read"
@@ -214,7 +214,7 @@ def test_vectors_are_the_same_to_the_byte(
     monkeypatch.setattr("pincite.update.BATCH", 16)
     files = write_documents(tmp_path / "docs")
     base = Settings()
-    here = replace(base, learn=replace(base.learn, tokens=with_tokens))
+    here = base.changed({"tuning.token_vectors": with_tokens})
     steps = []
     for name, settings in (("here", here), ("there", replace(here, cluster=LOCAL))):
         monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / f"cache-{name}"))
@@ -239,12 +239,12 @@ def test_what_nodes_encoded_is_kept_by_the_parent(
 
 
 def test_a_node_without_the_encoder_is_told(cluster: Cluster, tmp_path: Path) -> None:
-    settings = json.dumps(asdict(replace(Settings().embedding, model=str(tmp_path / "model"))))
+    settings = json.dumps(asdict(replace(Settings().encoding, model=str(tmp_path / "model"))))
     pieces = [WorkPiece(None, (settings, "model@1", ["some words"], False))]
     with pytest.raises(ClusterError, match="a node lacks the encoder"):
         list(cluster.distribute(batches.encode_texts, pieces))
     pieces = [
-        WorkPiece(None, (json.dumps(asdict(Settings().embedding)), "other@1", ["words"], False))
+        WorkPiece(None, (json.dumps(asdict(Settings().encoding)), "other@1", ["words"], False))
     ]
     with pytest.raises(ClusterError, match=r"a node has the encoder .* parent other@1"):
         list(cluster.distribute(batches.encode_texts, pieces))

@@ -36,7 +36,7 @@ CODE = (
     "**Table 1.4 Sizes**\n\n| Rating | Copper |\n|---|---|\n| 15 | 2.5 |\n| 60 | 6 |\n"
 )
 OTHER = "# Other\n\n## 9.1 Rods\n\nFishing rods bend, and a rod of ash bends most.\n"
-LEXICAL = merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")
+LEXICAL = merged(Settings(), {"search": {"preset": "lexical"}}, origin="test")
 
 
 def q(name: str, text: str, *places: JudgedPlace, **more: Any) -> Question:

@@ -54,7 +54,7 @@ def test_the_graph_says_which_places_of_two_editions_are_the_same(tmp_path: Path
     list(ingest_files(find_files(files), tmp_path / "index"))
     with Index.open(tmp_path / "index") as index:
         list(export_index(index.snapshot, tmp_path / "files"))
-    lines = (tmp_path / "files" / "graph.jsonl").read_text("utf-8").splitlines()
+    lines = (tmp_path / "files" / "tuning.graph.jsonl").read_text("utf-8").splitlines()
     edges = [edge for edge in map(json.loads, lines) if edge["relation"] == "same_as"]
     assert len(edges) == 497
     assert {edge["document"] for edge in edges} == {files[1].name}

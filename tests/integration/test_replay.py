@@ -17,7 +17,7 @@ from pincite.model.settings import load_settings
 from pincite.model.types import Filters
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-SETTINGS = load_settings(overrides=["search.pipeline=lexical", "search.k=4"])
+SETTINGS = load_settings(overrides=["search.preset=lexical", "search.k=4"])
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_bad_filters_are_refused(home: Path, filters: dict[str, object]) -> None
 def test_the_command_line_saves_and_replays(home: Path) -> None:
     folder, file = str(home / "index"), str(home / "q.json")
     runner = CliRunner()
-    sets = ["--set", "search.pipeline=lexical"]
+    sets = ["--set", "search.preset=lexical"]
     asked = runner.invoke(app, ["search", "pump", "-i", folder, "--save", file, *sets])
     assert asked.exit_code == 0, asked.output
     again = runner.invoke(app, ["replay", file, "-i", folder])

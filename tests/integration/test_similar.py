@@ -78,7 +78,7 @@ def test_export_links_what_is_near_and_import_leaves_it(home: Path, tmp_path: Pa
     runner = CliRunner()
     done = runner.invoke(app, ["export", str(tmp_path / "x"), "--similar", "-i", f"{home}/index"])
     assert done.exit_code == 0, done.output
-    lines = (tmp_path / "x" / "graph.jsonl").read_text().splitlines()
+    lines = (tmp_path / "x" / "tuning.graph.jsonl").read_text().splitlines()
     edges = [json.loads(line) for line in lines if '"similar_to"' in line]
     assert sorted(edge["target"] for edge in edges) == ["1", "2"]
     assert all(0.7 <= edge["cosine"] <= 1 for edge in edges)

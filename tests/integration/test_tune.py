@@ -81,13 +81,14 @@ def test_a_trial_finds_what_a_search_finds(with_vectors: Sources, questions: Que
     scorer = RememberedPairs(Letters(), {})
     some = [each for each in questions.questions if "manual" in each.places[0].document][:4]
     ground: Ground = with_vectors.ground(Settings(), some, scorer)
-    named = [{"search": {"pipeline": name}} for name in PRESETS]
+    named = [{"search.preset": name} for name in PRESETS]
     changes = [change for axis in AXES if axis.needs != "files" for change in axis.changes] + named
-    made = [merged(Settings(), change, origin="test") for change in changes]
+    made = [Settings().changed(change) for change in changes]
+    made += [Settings().leaving_out(axis.part) for axis in AXES if axis.part]
     plans = [ground.plan(each, 10) for each in made]
     for at, question in enumerate(some):
         for settings, plan in zip(made, plans, strict=True):
-            reads = settings.rerank.enabled or settings.search.pipeline == "hybrid+rerank"
+            reads = settings.rerank.enabled or settings.search.preset == "hybrid+rerank"
             index = Index(ground.opened, settings, Letters() if reads else None)
             expected = index.searcher.search(Query(question.text), 10)
             assert ground.table(at, plan).hits() == expected.hits(), settings
@@ -208,12 +209,12 @@ def test_what_is_written_reads_back(session: Session, tmp_path: Path) -> None:
 
 
 def test_a_gain_is_written_with_its_price(session: Session, tmp_path: Path) -> None:
-    choice = Trial(merged(session.tuned.default.settings, {"lexical": {"b": 0.8}}, origin="test"))
+    choice = Trial(session.tuned.default.settings.changed({"tuning.lexical.b": 0.8}))
     better = np.ones(len(session.tuned.folds.groups))
     changed = replace(session.tuned, choice=choice, values={**session.tuned.values, TUNED: better})
     text = settings_file(replace(session, tuned=changed), tmp_path)
     assert changed.is_better and "b = 0.8" in text
-    assert tomllib.loads(text)["lexical"] == {"b": 0.8}
+    assert tomllib.loads(text)["tuning"] == {"lexical": {"b": 0.8}}
 
 
 def test_a_learned_ranker_never_sees_the_fold_it_is_judged_on(

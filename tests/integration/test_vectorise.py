@@ -61,7 +61,7 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pipeline", ["hybrid", "hybrid+late", "hybrid+rerank"])
 def test_who_asks_for_meaning_is_told_where_there_is_none(tmp_path: Path, pipeline: str) -> None:
     folder = build(tmp_path, list(TEXTS))
-    asked = load_settings(overrides=[f"search.pipeline={pipeline}"])
+    asked = load_settings(overrides=[f"search.preset={pipeline}"])
     told = ("searched by words alone: the index has no vectors of minilm@2",)
     with Index.open(folder, asked) as index:
         assert index.search("leaks").ranking.notes == told

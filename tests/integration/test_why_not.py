@@ -69,7 +69,7 @@ def test_a_place_that_nobody_proposes_is_lost_at_the_first_stage() -> None:
 
 def test_a_place_that_the_only_retriever_lacks_is_not_found(index: Index) -> None:
     command = ["why-not", "tank", "4", "-i", str(index.snapshot.folder)]
-    result = CliRunner().invoke(app, [*command, "--set", "search.pipeline=lexical"])
+    result = CliRunner().invoke(app, [*command, "--set", "search.preset=lexical"])
     assert result.stdout.startswith("4 in rules.md: lost at lexical\n")
 
 

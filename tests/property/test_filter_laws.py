@@ -15,7 +15,8 @@ from test_index_laws import law, merging, scratch_folder
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
 from pincite.index.filters import group_name
-from pincite.model.settings import IngestSettings, RoutingSettings, SearchSettings, Settings
+from pincite.model.settings import IngestSettings, SearchSettings, Settings
+from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Chunk, Document, Enrichment, Filters
 from pincite.read.load import parse
 from pincite.search.pipeline import build
@@ -166,14 +167,14 @@ def test_filters_take_out_and_change_no_score(
     data: st.DataObject, corpus: Mapping[str, str], filters: Filters, query: str
 ) -> None:
     with indexed(data, corpus) as index:
-        search = SearchSettings(pipeline="lexical", locators=False, names=False)
+        search = SearchSettings(preset="lexical", without="places,names")
         lexical = build(replace(index.settings, search=search), index.opened)
         asked = index.search(query, 1000).query
         # Beyond the window's depth a score has no window part: all candidates are within it here.
         whole = lexical.find(asked, 1000).hits()
         narrow = lexical.find(replace(asked, filters=filters), 1000).hits()
         out = index.opened.filters.keep(filters, [hit.chunk_id for hit in whole])
-        if len(whole) <= index.settings.lexical.window_depth:
+        if len(whole) <= index.settings.tuning.lexical.window_depth:
             assert narrow == [hit for hit in whole if hit.chunk_id in out]
         else:
             assert {hit.chunk_id for hit in narrow} == out
@@ -184,8 +185,8 @@ def test_filters_take_out_and_change_no_score(
 def test_routing_leaks_nothing_either(
     data: st.DataObject, corpus: Mapping[str, str], filters: Filters, by: str
 ) -> None:
-    routing = RoutingSettings(by=by, top_n=1, min_confidence=0.0)  # type: ignore[arg-type]
-    with indexed(data, corpus, replace(SETTINGS, routing=routing)) as index:
+    settings = SETTINGS.changed({"search.route_by": by, "tuning.routing": RoutingTuning(1, 0.0)})
+    with indexed(data, corpus, settings) as index:
         _, out = reference(index, filters)
         for query in QUERIES:
             assert set(index.search(query, 50, filters).ranking.ids) <= out

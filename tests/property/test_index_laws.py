@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pincite.api import Index
 from pincite.index import builder
 from pincite.index.builder import IndexBuilder
-from pincite.model.settings import LexicalSettings, Settings
+from pincite.model.settings import Settings
+from pincite.model.tuning import LexicalTuning, Tuning
 from pincite.model.types import Query
 from pincite.read.load import find_files, parse
 from pincite.store.manifest import current
@@ -26,7 +27,7 @@ WORDS = [
     *("lamp", "meter", "switch", "duct", "plug", "rail", "1.1"),
 ]
 # Small windows and a small depth: both have a say already in a few words.
-SETTINGS = Settings(lexical=LexicalSettings(window_tokens=4, window_depth=3))
+SETTINGS = Settings(tuning=Tuning(lexical=LexicalTuning(window_tokens=4, window_depth=3)))
 Texts = Mapping[str, str]
 Hits = list[tuple[str, float, Mapping[str, float]]]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.model.settings import RerankSettings
+from pincite.model.settings import Reranking
 from pincite.model.types import Chunk, Filters, Query, Span
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.diversity import Diversify, Spread
@@ -94,8 +94,8 @@ def tiers(table: Candidates) -> dict[str, int]:
     return dict(zip(table.names(), table.tier.tolist(), strict=True))
 
 
-def settings(**values: Any) -> RerankSettings:
-    return replace(RerankSettings(enabled=True, budget_ms=0), **values)
+def settings(**values: Any) -> Reranking:
+    return replace(Reranking(enabled=True, budget_ms=0), **values)
 
 
 chosen = st.builds(
@@ -113,7 +113,7 @@ def judge(table: Candidates, pool: int, seed: int) -> dict[str, float]:
 
 @given(tables(), chosen, st.integers(0, 5))
 def test_no_hit_is_invented_lost_or_changed_in_place(
-    table: Candidates, how: RerankSettings, seed: int
+    table: Candidates, how: Reranking, seed: int
 ) -> None:
     before = shown(table)
     found = combined(table, judge(table, how.pool, seed), how)
@@ -125,7 +125,7 @@ def test_no_hit_is_invented_lost_or_changed_in_place(
 
 
 @given(tables(), chosen, st.integers(0, 5))
-def test_what_is_named_stays_first(table: Candidates, how: RerankSettings, seed: int) -> None:
+def test_what_is_named_stays_first(table: Candidates, how: Reranking, seed: int) -> None:
     found = combined(table, judge(table, how.pool, seed), how)
     of = tiers(table)
     assert tiers(found) == of
@@ -138,7 +138,7 @@ def test_what_is_named_stays_first(table: Candidates, how: RerankSettings, seed:
 
 @given(tables(), chosen, st.integers(0, 5))
 def test_what_was_not_read_keeps_its_order_behind_what_was(
-    table: Candidates, how: RerankSettings, seed: int
+    table: Candidates, how: Reranking, seed: int
 ) -> None:
     judged = judge(table, how.pool, seed)
     found, of = combined(table, judged, how), tiers(table)
@@ -155,7 +155,7 @@ def test_what_was_not_read_keeps_its_order_behind_what_was(
 
 @given(tables(), chosen, st.integers(0, 5), st.integers(0, 19))
 def test_more_probable_is_never_worse(
-    table: Candidates, how: RerankSettings, seed: int, at: int
+    table: Candidates, how: Reranking, seed: int, at: int
 ) -> None:
     judged = judge(table, how.pool, seed)
     if at >= len(judged):
@@ -185,11 +185,10 @@ def test_replace_orders_by_probability_alone(table: Candidates, seed: int) -> No
 
 @given(tables(), chosen, st.integers(1, 9), st.integers(1, 9))
 def test_the_order_does_not_depend_on_batches(
-    table: Candidates, how: RerankSettings, one: int, other: int
+    table: Candidates, how: Reranking, one: int, other: int
 ) -> None:
     found = [
-        CrossEncode(SHELF, ByName(), replace(how, batch=batch))(asked(), table)
-        for batch in (one, other)
+        CrossEncode(SHELF, ByName(), how, batch=batch)(asked(), table) for batch in (one, other)
     ]
     assert shown(found[0]) == shown(found[1])
     assert not any("re-ranked" in note for note in found[0].notes)

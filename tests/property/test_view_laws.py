@@ -17,7 +17,8 @@ from pincite.api import Index
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import PinciteError
-from pincite.model.settings import RoutingSettings, Settings
+from pincite.model.settings import Settings
+from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Filters
 from pincite.read.load import parse
 from pincite.update import embed_index
@@ -45,8 +46,8 @@ TAGS = st.sampled_from([(), ("red",), ("BLUE",), ("green",), ("red", "blue")])
 PLACES = st.sampled_from(["1.1", "1.2", "Relay", "Table 3", "nowhere"])
 SETTINGS = [
     Settings(),
-    Settings(routing=RoutingSettings(by="folder", top_n=1, min_confidence=0.1)),
-    Settings(routing=RoutingSettings(by="chapter", top_n=2, min_confidence=0.0)),
+    Settings().changed({"search.route_by": "folder", "tuning.routing": RoutingTuning(1, 0.1)}),
+    Settings().changed({"search.route_by": "chapter", "tuning.routing": RoutingTuning(2, 0.0)}),
 ]
 
 

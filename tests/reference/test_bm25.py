@@ -11,7 +11,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.index.builder import IndexBuilder
-from pincite.model.settings import LexicalSettings, SearchSettings, Settings, TokenSettings
+from pincite.model.settings import SearchSettings, Settings
+from pincite.model.tuning import LexicalTuning, Tuning
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
 from pincite.search.pipeline import build
 
@@ -22,7 +23,7 @@ TEXTS, QUERIES = REFERENCE["texts"], REFERENCE["queries"]
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     """An index with the texts as they are, one chunk each, in three segments."""
-    settings = Settings(tokens=TokenSettings(language="none", bigrams=False))
+    settings = Settings().changed({"ingest.language": "none", "tuning.bigrams": False})
     folder = tmp_path_factory.mktemp("bm25")
     with IndexBuilder(folder, settings) as builder:
         for number, text in enumerate(TEXTS):
@@ -37,12 +38,10 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-def scores(index: Index, query: str, settings: LexicalSettings) -> list[float]:
+def scores(index: Index, query: str, settings: LexicalTuning) -> list[float]:
     """Return the score of every text; those that are not found have none."""
-    search = SearchSettings(
-        pipeline="lexical", locators=False, names=False, aliases=False, typos=False
-    )
-    searcher = build(Settings(search=search, lexical=settings), index.opened)
+    search = SearchSettings(preset="lexical", without="places,names,aliases,typos")
+    searcher = build(Settings(search=search, tuning=Tuning(lexical=settings)), index.opened)
     found = {hit.chunk_id: hit.score for hit in searcher.find(Query(query), 1000).hits()}
     return [found.get(str(number), 0.0) for number in range(len(TEXTS))]
 
@@ -51,7 +50,7 @@ def scores(index: Index, query: str, settings: LexicalSettings) -> list[float]:
     "run", REFERENCE["runs"], ids=lambda run: f"{run['package']}-{run['variant']}-{run['k1']}"
 )
 def test_scores_equal_the_reference(index: Index, run: dict[str, Any]) -> None:
-    settings = LexicalSettings(
+    settings = LexicalTuning(
         variant=run["variant"], k1=run["k1"], b=run["b"], bigram_weight=0.0, window_weight=0.0
     )
     compared = 0

@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from pincite.model.settings import Settings, merged
+from pincite.model.settings import Settings
+from pincite.model.tuning import ServeTuning
 from pincite.read.load import find_files
 from pincite.update import embed_index, ingest_files
 
@@ -49,8 +51,11 @@ def own_index(sample_index: Path, tmp_path: Path) -> Path:
 
 
 def settings(**serve: Any) -> Settings:
-    """Return settings whose section ``serve`` has these values."""
-    return merged(Settings(), {"serve": {"reload_seconds": 0.1, **serve}}, origin="test")
+    """Return settings whose sections ``serve`` and ``tuning.serve`` have these values."""
+    tuned = {each.name for each in fields(ServeTuning)}
+    values = {"reload_seconds": 0.1, **serve}
+    prefixes = {name: "tuning.serve" if name in tuned else "serve" for name in values}
+    return Settings().changed({f"{prefixes[name]}.{name}": values[name] for name in values})
 
 
 @asynccontextmanager

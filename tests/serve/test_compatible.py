@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pincite.encode.encoders import open_encoder
-from pincite.model.settings import EmbeddingSettings, merged
+from pincite.model.settings import Encoding, merged
 
 from .conftest import client, run, settings
 
@@ -61,7 +61,7 @@ def test_a_chat_hears_that_there_is_no_answer(sample_index: Path) -> None:
         {"role": "system", "content": "You are a pirate."},
         {"role": "user", "content": [{"type": "text", "text": "zxqv wkjh?"}]},
     ]
-    words_alone = merged(settings(), {"search": {"pipeline": "lexical"}}, origin="test")
+    words_alone = merged(settings(), {"search": {"preset": "lexical"}}, origin="test")
 
     async def ask() -> Any:
         async with client(sample_index, words_alone) as opened:
@@ -74,7 +74,7 @@ def test_a_chat_hears_that_there_is_no_answer(sample_index: Path) -> None:
 
 
 def test_openai_reads_vectors(openai_client: Any) -> None:
-    encoder = open_encoder(EmbeddingSettings())
+    encoder = open_encoder(Encoding())
     assert encoder is not None
     expected = encoder.encode(TEXTS)
     packed = openai_client.embeddings.create(model="minilm", input=TEXTS)  # asks for base64

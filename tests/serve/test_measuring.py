@@ -125,14 +125,14 @@ def test_the_learned_ranker_tells_what_it_looks_at(measured: Path, tmp_path: Pat
     )
     assert importances(model) == [("bm25", 0.75), ("<b>cosine", 0.25)]
     save_model(model, tmp_path / "model.json")
-    chosen = merged(settings(), {"learn": {"model": str(tmp_path / "model.json")}}, origin="test")
+    chosen = merged(settings(), {"search": {"ranker": str(tmp_path / "model.json")}}, origin="test")
     # The model cannot rank here, and is shown all the same.
     from pincite.serve.page.measure_page import learned
     from pincite.serve.service import SearchService
 
     told = learned(SearchService({"default": measured}, chosen))
     assert "75.0 %" in told["chart"] and "&lt;b&gt;cosine" in told["chart"]
-    gone = merged(settings(), {"learn": {"model": "nowhere.json"}}, origin="test")
+    gone = merged(settings(), {"search": {"ranker": "nowhere.json"}}, origin="test")
     assert "problem" in learned(SearchService({"default": measured}, gone))
 
 

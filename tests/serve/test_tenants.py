@@ -123,7 +123,7 @@ def test_thousands_of_questions_reveal_nothing(
         add_key(tmp_path / "keys.json", key)
     draw = random.Random(count)
     chosen = settings(rate_per_minute=0, feedback="")
-    chosen = merged(chosen, {"search": {"pipeline": pipeline}}, origin="test")
+    chosen = merged(chosen, {"search": {"preset": pipeline}}, origin="test")
 
     async def ask() -> tuple[list[Any], Counter[int], int]:
         bad: list[Any] = []

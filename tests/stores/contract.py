@@ -22,7 +22,7 @@ from tests.stores.documents import build, exported, library, lines_of, loaded, r
 from pincite.index.builder import IndexBuilder
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import IndexBusy, PinciteError, StaleIndex, StoreError, is_server
-from pincite.model.settings import Settings, TokenSettings
+from pincite.model.settings import IngestSettings, Settings
 from pincite.model.types import Document, Filters, ParsedDocument, Ranking, ReaderWarning
 from pincite.search.reader import IndexReader
 from pincite.store.location import (
@@ -57,7 +57,6 @@ FILTERS = (
 )
 _KILLED = """
 import os, sys
-from pincite.model.settings import Settings
 from pincite.index.builder import IndexBuilder
 from tests.stores.documents import library, loaded
 settings = Settings()
@@ -201,7 +200,7 @@ class StoreContract:
     def test_other_settings_ask_for_a_rebuild(self) -> None:
         location = self.fresh()
         build(location, {"a.md": rules(1)})
-        other = Settings(tokens=TokenSettings(language="none"))
+        other = Settings(ingest=IngestSettings(language="none"))
         error = _error(lambda: build(location, {"b.md": rules(2)}, other))
         assert isinstance(error, StaleIndex)
         with IndexBuilder(location, other, rebuild=True) as builder:

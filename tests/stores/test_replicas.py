@@ -28,8 +28,8 @@ GENERATIONS = int(os.environ.get("PINCITE_TEST_GENERATIONS", "12"))
 WORDS_ALONE = Settings()
 LOOK = "0.2"
 OPTIONS = (
-    *("--set", "search.pipeline=lexical"),
-    *("--set", f"serve.reload_seconds={LOOK}"),
+    *("--set", "search.preset=lexical"),
+    *("--set", f"tuning.serve.reload_seconds={LOOK}"),
     *("--set", "serve.rate_per_minute=0"),
 )
 IMPATIENT = (*OPTIONS, "--set", "store.timeout_seconds=2")

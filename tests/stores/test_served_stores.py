@@ -82,7 +82,8 @@ def store(request: pytest.FixtureRequest, folder: Path) -> str:
 
 def settings(tmp_path: Path, seconds: float = 30.0) -> Settings:
     values = {
-        "serve": {"reload_seconds": 0.1, "rate_per_minute": 0},
+        "serve": {"rate_per_minute": 0},
+        "tuning": {"serve": {"reload_seconds": 0.1}},
         "store": {"folder": str(tmp_path / "beside"), "timeout_seconds": seconds},
     }
     return merged(Settings(), values, origin="test")

@@ -50,7 +50,7 @@ def pipelines() -> list[Settings]:
         store=StoreSettings(exact=True, timeout_seconds=60),
     )
     names = ("lexical", "hybrid", "hybrid+graph")
-    return [merged(settings, {"search": {"pipeline": name}}, origin="test") for name in names]
+    return [merged(settings, {"search": {"preset": name}}, origin="test") for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_copies_that_were_there_stay(postgres: Postgres, tmp_path: Path) -> None
     postgres.admin(f"CREATE DATABASE {name}")
     url = f"{postgres.url.rpartition('/')[0]}/{name}"
     (tmp_path / "a.md").write_text("# Part 1\n\n## 1.1 Rods\n\nTwo metres.\n")
-    words = [merged(Settings(), {"search": {"pipeline": "lexical"}}, origin="test")]
+    words = [merged(Settings(), {"search": {"preset": "lexical"}}, origin="test")]
     places = []
     for keep, stays in ((False, False), (True, True), (False, True)):
         with (

@@ -18,7 +18,7 @@ from pincite.answer.sentences import Ended, SentenceReader
 from pincite.measure.imports import read_citing_questions
 from pincite.model.errors import ConfigError, PinciteError, SourceError, StoreError
 from pincite.model.profiles import compiled_pattern
-from pincite.model.settings import IngestSettings, Settings, load_settings, merged
+from pincite.model.settings import IngestSettings, Settings, load_settings
 from pincite.read.enrich.profile import parse_profile
 from pincite.read.load import parse
 from pincite.read.workers import from_json, to_json
@@ -166,7 +166,7 @@ def test_an_empty_field_of_a_form_is_no_name() -> None:
     "text",
     [
         f"[search]\nk = {'9' * 5000}\n",  # more digits than Python converts
-        f"[lexical]\nk1 = {'9' * 400}\n",  # a whole number that is no float
+        f"[tuning.lexical]\nk1 = {'9' * 400}\n",  # a whole number that is no float
         f"x = {'[' * 5000}",
     ],
 )
@@ -181,7 +181,7 @@ def test_settings_beyond_all_measure(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("value", ["9" * 5000, "9" * 400, "[" * 5000])
 def test_settings_of_the_command_line_beyond_all_measure(value: str) -> None:
-    for key in ("search.k", "lexical.k1"):
+    for key in ("search.k", "tuning.lexical.k1"):
         with pytest.raises(ConfigError):
             load_settings(overrides=[f"{key}={value}"])
 
@@ -197,7 +197,7 @@ def test_numbers_of_a_profile_beyond_all_measure() -> None:
         with pytest.raises(ConfigError, match="base must be from 0"):
             parse_profile(f'name = "x"\nbase = {number}\n', origin="x.toml")
     with pytest.raises(ConfigError):
-        merged(Settings(), {"lexical": {"k1": 10**400}}, origin="x")
+        Settings().changed({"tuning.lexical.k1": 10**400})
 
 
 def test_an_exam_whose_gold_nests_without_end(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from protocol import Bench, Search, best, serve
 
 # BM25 and nothing else, as peers have it: stems, one score a chunk.
 PLAIN = (
-    *("lexical.bigram_weight=0", "lexical.window_weight=0", "search.spread=0"),
-    *("search.locators=false", "search.names=false", "search.aliases=false", "search.typos=false"),
+    *("tuning.lexical.bigram_weight=0", "tuning.lexical.window_weight=0", "tuning.spread=0"),
+    "search.without=places,names,aliases,typos",
 )
 # One thread, as peers have it, and no pair is remembered from one round to the next.
-FIXED = ("embedding.threads=1", "rerank.threads=1", "rerank.cache_pairs=0")
+FIXED = ("tuning.threads=1", "tuning.rerank.cache_pairs=0")
 
 
 def _settings(*chosen: str) -> Any:
@@ -48,7 +48,7 @@ def words_from_texts(bench: Bench) -> Search:
     from pincite.index.builder import IndexBuilder
     from pincite.model.types import Chunk, Document, ParsedDocument, Span
 
-    settings = _settings("search.pipeline=lexical")
+    settings = _settings("search.preset=lexical")
     shutil.rmtree(bench.scratch)
     with IndexBuilder(bench.scratch, settings) as builder:
         for row, text in enumerate(bench.texts):
@@ -76,14 +76,14 @@ def pairs(bench: Bench) -> Search:
 if __name__ == "__main__":
     serve(
         {
-            "pincite, BM25 alone": pipeline("search.pipeline=lexical", *PLAIN),
-            "pincite, words": pipeline("search.pipeline=lexical"),
+            "pincite, BM25 alone": pipeline("search.preset=lexical", *PLAIN),
+            "pincite, words": pipeline("search.preset=lexical"),
             "pincite, words, indexed here": words_from_texts,
-            "pincite, meaning": pipeline("search.pipeline=dense"),
-            "pincite, hybrid": pipeline("search.pipeline=hybrid"),
-            "pincite, hybrid + late interaction": pipeline("search.pipeline=hybrid+late"),
+            "pincite, meaning": pipeline("search.preset=dense"),
+            "pincite, hybrid": pipeline("search.preset=hybrid"),
+            "pincite, hybrid + late interaction": pipeline("search.preset=hybrid+late"),
             "pincite, hybrid + cross-encoder": pipeline(
-                "search.pipeline=hybrid", "rerank.enabled=true", "rerank.budget_ms=60000"
+                "search.preset=hybrid", "rerank.enabled=true", "rerank.budget_ms=60000"
             ),
             "pincite CrossEncoder": pairs,
         },

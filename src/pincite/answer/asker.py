@@ -37,7 +37,7 @@ from pincite.index.filters import NOTHING
 from pincite.model.editions import work_of, years
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.locators import locator_key
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 from pincite.model.types import Chunk, Filters, Span
 from pincite.read.chunks import estimated_tokens
 from pincite.search.passages import Matches, Passage
@@ -91,9 +91,9 @@ class Evidence:
 class Asker:
     """Answers questions from one open index; safe to share between threads."""
 
-    def __init__(self, index: IndexReader, settings: AnswerSettings | None = None) -> None:
+    def __init__(self, index: IndexReader, settings: Answering | None = None) -> None:
         self.index = index
-        self.settings = settings or index.settings.answer
+        self.settings = settings or index.settings.answering
         self._extractor = Extractor(index)
         self._lookup = Lookup(index, self._extractor.quoter)
 
@@ -212,7 +212,7 @@ class Asker:
         near = max((each.meaning for each in candidates), default=0.0)
         known = {"near": near} if near else {}  # nothing if no meanings were compared
         confidence = MODEL.probability(known)
-        least = settings.least_confidence
+        least = settings.min_confidence
         if confidence < least or not candidates:
             abstention = unsure(index, confidence, least, passages, candidates)
             return Evidence(question, passages, context, (), confidence, abstention, known)

@@ -27,7 +27,7 @@ from pincite.answer.verify import Verifier
 from pincite.encode.http import HttpService, Incoming, Purpose, in_one_line
 from pincite.index.tokens import Analyzer
 from pincite.model.errors import MALFORMED, ConfigError, ModelError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 from pincite.read.chunks import estimated_tokens
 from pincite.read.enrich.summary import summarise
 from pincite.search.reader import IndexReader
@@ -124,8 +124,8 @@ CHAT = Purpose(
     "answer",
     "chat/completions",
     "the language model",
-    too_many="answer.retries",
-    refused="check answer.model, or lower answer.context_tokens and answer.max_tokens",
+    too_many="http.retries",
+    refused="check answer.model, or lower answer.context_tokens",
 )
 MAX_ANSWER_BYTES = 16_000_000
 # Nobody waits for an answer longer than that.
@@ -138,7 +138,7 @@ Prompt = Sequence[dict[str, str]]  # messages with role and content
 class LanguageModel:
     """Streams the words that a model answers to a prompt."""
 
-    def __init__(self, settings: AnswerSettings) -> None:
+    def __init__(self, settings: Answering) -> None:
         if not settings.model:
             raise ConfigError("answer.url is set and answer.model is not", hint="name the model")
         self.settings = settings
@@ -268,7 +268,7 @@ class _Stream:
     def _broken(self, reason: str) -> ModelError:
         return ModelError(
             f"{self.service.name} stopped in the middle of its answer: {reason}",
-            hint="ask again; see also answer.idle_seconds",
+            hint="ask again; see also tuning.answer.idle_seconds",
         )
 
     def usage(self) -> Usage:

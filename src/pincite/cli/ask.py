@@ -19,7 +19,7 @@ from pincite.cli.options import (
 )
 from pincite.cli.terminal import print_json, safe, say, tell
 from pincite.model.errors import ConfigError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering, AnswerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,9 +67,9 @@ def ask(
     return 0
 
 
-def _answering(call: Call, llm: str, model: str) -> AnswerSettings:
+def _answering(call: Call, llm: str, model: str) -> Answering:
     """Return how to answer, with the language model of this call."""
-    found = call.settings.answer
+    found = call.settings.answering
     found = replace(found, url=llm or found.url, model=model or found.model)
     if model and not found.url:
         raise ConfigError("--model without a service", hint="give its URL with --llm")

@@ -67,7 +67,7 @@ def write(call: Call, to: Path, count: int) -> None:
     from pincite.measure.synthetic import chosen_places, written_questions
     from pincite.store.location import open_snapshot
 
-    settings = call.settings.answer
+    settings = call.settings.answering
     if not settings.url:
         raise ConfigError(
             "no language model is set",

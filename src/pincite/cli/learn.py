@@ -50,7 +50,7 @@ def learn(call: Call, questions: Path, model: Path, kind: str, k: int, anyway: b
         f"right first: {before:.3f} before, {after:.3f} by models that had not seen the document "
         "(or, of few documents, the section)",
     )
-    say(f"use it with --set learn.model={model}")
+    say(f"use it with --set search.ranker={model}")
 
 
 @command("clean", index=False, settings=False)

@@ -238,7 +238,7 @@ def pipelines_from(names: tuple[str, ...] | list[str], call: Call) -> dict[str, 
     """Return the settings of each pipeline, which is a preset's name or a file of settings."""
     if len(names) < 2:
         settings = _pipeline(names[0] if names else "", call)
-        return {settings.search.pipeline: settings}
+        return {settings.search.preset: settings}
     labels = [Path(name).stem if name.endswith(".toml") else name for name in names]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise ConfigError(f"two pipelines are called {twice[0]!r}", hint="rename one of the files")
@@ -248,7 +248,7 @@ def pipelines_from(names: tuple[str, ...] | list[str], call: Call) -> dict[str, 
 def _pipeline(name: str, call: Call) -> Settings:
     if name.endswith(".toml"):
         return settings_from(Path(name), call.sets)
-    named = [f"search.pipeline={name}"] if name else []
+    named = [f"search.preset={name}"] if name else []
     return settings_from(call.config, [*named, *call.sets])
 
 

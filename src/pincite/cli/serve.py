@@ -225,7 +225,7 @@ def _lent(
     collection: ServedCollection, access: tuple[str, ...] | None, _request: object
 ) -> AbstractContextManager[IndexReader]:
     """Lend the newest generation; a server is not asked before every call."""
-    seconds = collection.settings.serve.reload_seconds
+    seconds = collection.settings.tuning.serve.reload_seconds
     collection.refresh(within=seconds if is_server(collection.location) else 0.0)
     return collection.lease(access)
 

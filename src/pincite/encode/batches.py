@@ -13,7 +13,7 @@ from pincite.encode.cache import CacheLookup, Computed, VectorCache, computed
 from pincite.encode.encoders import open_encoder
 from pincite.encode.models import Array, Encoder
 from pincite.model.errors import ClusterError, ConfigError
-from pincite.model.settings import EmbeddingSettings, Settings, merged
+from pincite.model.settings import Encoding
 
 Kept = TypeVar("Kept")
 
@@ -21,7 +21,7 @@ Kept = TypeVar("Kept")
 def encode_batches(
     batches: Iterable[tuple[Kept, Sequence[str]]],
     cache: VectorCache,
-    settings: EmbeddingSettings,
+    settings: Encoding,
     cluster: Cluster | None,
     *,
     with_tokens: bool,
@@ -55,8 +55,7 @@ def encode_texts(
 @lru_cache(maxsize=1)
 def _encoder(settings_text: str, model: str) -> Encoder:
     """Return the one encoder of this process."""
-    values = {"embedding": json.loads(settings_text)}
-    settings = replace(merged(Settings(), values, origin="parent").embedding, threads=1)
+    settings = replace(Encoding(**json.loads(settings_text)), threads=1)
     try:
         encoder = open_encoder(settings)
     except ConfigError as error:

@@ -30,10 +30,11 @@ from pincite.encode.models import (
     spec_of,
 )
 from pincite.model.errors import ConfigError, ModelError
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import Encoding
 
 # No token is longer on average: what is beyond this many characters a token is beyond the limit.
 MAX_CHARS = 16
+SERVICE_BATCH = 64  # texts in one request: larger ones are refused by some services
 # Questions whose vectors are kept: enough for all stages of all searches at the same time.
 QUESTIONS_KEPT = 256
 # And those with the vectors of all their tokens, up to 800 kB each.
@@ -224,7 +225,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
+def open_encoder(settings: Encoding, *, batch: int = SERVICE_BATCH) -> Encoder | None:
     """Return the encoder that the settings name; None if they want no vectors."""
     spec = spec_of(settings)
     if spec is None:
@@ -244,7 +245,7 @@ def open_encoder(settings: EmbeddingSettings) -> Encoder | None:
         return HttpEncoder(
             spec,
             service,
-            batch=settings.batch,
+            batch=batch,
             dimensions=settings.dimension,
             threads=settings.threads,
         )

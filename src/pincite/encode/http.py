@@ -68,8 +68,8 @@ EMBEDDING = Purpose(
     "embedding",
     "embeddings",
     "the embedding service",
-    too_many="embedding.batch and embedding.threads",
-    refused="check embedding.model and embedding.dimension, or lower embedding.batch",
+    too_many="tuning.threads",
+    refused="check embedding.model and embedding.dimension",
 )
 
 
@@ -141,8 +141,7 @@ class HttpService:
         raise ModelError(
             f"{self.name} failed {attempt + 1} times: {problem}",
             hint=f"is it running, and {self._section}.url right? See also "
-            f"{self._section}.timeout_seconds, {self._section}.retries and, at HTTP 429, "
-            f"{self._purpose.too_many}",
+            f"http.timeout_seconds, http.retries and, at HTTP 429, {self._purpose.too_many}",
         )
 
     def open(self, body: Mapping[str, Any], max_bytes: int = MAX_ANSWER_BYTES) -> Incoming:

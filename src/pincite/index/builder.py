@@ -73,11 +73,11 @@ class IndexBuilder:
         self._writer = open_writer(
             location, shape, rebuild=rebuild, settings=settings.store, begin=begin
         )
-        self._language = settings.tokens.language
+        self._language = settings.ingest.language
         self._analyzers = Analyzers()
         if self._language != AUTO:
             self._analyzers[self._language]  # an unknown one is refused before any work
-        self._pairs = settings.tokens.bigrams
+        self._pairs = settings.tuning.bigrams
         self._rebuild = rebuild
         # A rebuild shows the old index until the new one is complete, and so does a repair.
         self._at_once = rebuild or begin is not None

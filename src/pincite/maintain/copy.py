@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def copy_index(
         shape = snapshot.manifest.shape
         settings = Settings.from_shape(shape, origin=redact_url(source))
         if store is not None:
-            settings = Settings(ingest=settings.ingest, tokens=settings.tokens, store=store)
+            settings = replace(settings, store=store)
         profile = str(shape.get("profile", {}).get("fingerprint", ""))
         total, done = len(snapshot.documents()), 0
         _refuse_others(_known(target, store), digests, target)

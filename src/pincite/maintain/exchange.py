@@ -42,7 +42,7 @@ from pincite.search.related import Similar
 from pincite.store.files import explained
 from pincite.store.snapshot import Snapshot
 
-FILES = ("documents.jsonl", "chunks.jsonl", "graph.jsonl")
+FILES = ("documents.jsonl", "chunks.jsonl", "tuning.graph.jsonl")
 SAME_AS, SIMILAR_TO = "same_as", "similar_to"
 # These follow from the documents and their vectors, and are not read back.
 DERIVED = (SAME_AS, SIMILAR_TO)

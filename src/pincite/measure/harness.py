@@ -13,7 +13,7 @@ from pincite.measure.questions import Question
 from pincite.measure.runs import QuestionRecord, RunAnswer, RunHit, State
 from pincite.measure.words import WordMeasures
 from pincite.model.errors import ConfigError
-from pincite.model.settings import Settings, merged
+from pincite.model.settings import PARTS, Settings
 from pincite.model.types import Chunk, Hit, Span
 from pincite.search.candidates import Step
 from pincite.search.explain import proposals
@@ -63,17 +63,7 @@ FEW_DOCUMENTS = 10
 WORDS_ALONE = "lexical"  # the pipeline that needs no vectors
 
 # What can be left out of a pipeline by a setting; re-rankers are left out by their own names.
-SWITCHES: dict[str, dict[str, dict[str, object]]] = {
-    "places": {"search": {"locators": False}},
-    "names": {"search": {"names": False}},
-    "aliases": {"search": {"aliases": False}},
-    "typos": {"search": {"typos": False}},
-    "graph": {"graph": {"mode": "off"}},
-    "routing": {"routing": {"by": "off"}},
-    "dense": {"hybrid": {"dense_weight": 0.0}},
-    "pairs": {"lexical": {"bigram_weight": 0.0}},
-    "windows": {"lexical": {"window_weight": 0.0}},
-}
+SWITCHES = tuple(part for part in PARTS if part != "spread")
 
 
 def clock() -> str:
@@ -84,7 +74,7 @@ def clock() -> str:
 def without(opened: OpenIndex, settings: Settings, stage: str) -> IndexReader:
     """Return an index whose pipeline lacks a stage; ConfigError if it has no such stage."""
     if stage in SWITCHES:
-        return IndexReader(opened, merged(settings, SWITCHES[stage], origin="--without"))
+        return IndexReader(opened, settings.leaving_out(stage))
     index = IndexReader(opened, settings)
     if stage not in index.searcher.rerankers:
         names = ", ".join([*SWITCHES, *index.searcher.rerankers])
@@ -107,7 +97,7 @@ def ask(
 ) -> Iterator[tuple[QuestionRecord, list[RunAnswer]]]:
     """Yield every question with the answer of each pipeline, in the order of the indexes."""
     corpus, neighbours = Corpus(indexes[0].snapshot), Neighbours(indexes[0].snapshot)
-    words = WordMeasures(how.measures, corpus, indexes[0].settings.embedding)
+    words = WordMeasures(how.measures, corpus, indexes[0].settings.encoding)
     golds = [corpus.gold(question) for question in questions]
     group_of = grouping(golds)
     for gold in golds:
@@ -233,8 +223,8 @@ def _evidence(gold: CoveredGold, corpus: Corpus) -> str:
 def check_pipelines(pipelines: Sequence[Settings]) -> None:
     """Raise ConfigError for a pipeline that does not exist, before any work is done."""
     for settings in pipelines:
-        if settings.search.pipeline not in PRESETS:
+        if settings.search.preset not in PRESETS:
             raise ConfigError(
-                f"no pipeline {settings.search.pipeline!r}",
+                f"no pipeline {settings.search.preset!r}",
                 hint=f"known: {', '.join(PRESETS)}; or name a settings file that ends in .toml",
             )

@@ -488,7 +488,7 @@ def examples_of(index: IndexReader, judged: Sequence[Judged], k: int) -> Example
     tables, grades, sizes = [], [], []
     for each in judged:
         query = index.parse(each.text)
-        found = index.searcher.search(query.query, max(k, index.settings.search.depth))
+        found = index.searcher.search(query.query, max(k, index.settings.tuning.depth))
         table = feature_lines(features, query, found, k)
         chunks = index.snapshot.get(found.names()[: len(table)])
         tables.append(table)

@@ -269,7 +269,7 @@ def evaluate(
     deep = max(depth, k, *(each.depth or 1 for each in parsed))
     asked = load(questions)
     rows = ask([index], asked.questions, EvalOptions(deep, k, parsed))
-    name = index.settings.search.pipeline
+    name = index.settings.search.preset
     return Evaluation(run_of(asked, {name: index}, list(rows), k), named)
 
 

@@ -16,7 +16,7 @@ from pincite.measure.coverage import Corpus, CoveredGold
 from pincite.measure.grades import Measure
 from pincite.measure.runs import RunHit
 from pincite.model.errors import ConfigError
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import Encoding
 from pincite.model.types import Chunk
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -55,9 +55,7 @@ TRIES = 20  # for each chunk that is drawn at random
 class WordMeasures:
     """Takes the measures that need texts; the others are left to the tables."""
 
-    def __init__(
-        self, measures: Sequence[Measure], corpus: Corpus, embedding: EmbeddingSettings
-    ) -> None:
+    def __init__(self, measures: Sequence[Measure], corpus: Corpus, embedding: Encoding) -> None:
         self.measures = [measure for measure in measures if measure.is_of_text]
         self.corpus = corpus
         self.embedding = embedding

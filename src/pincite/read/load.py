@@ -316,8 +316,8 @@ def read_bytes(file: Path, *, max_mb: float) -> bytes:
 def _check_size(file: Path, size: int, max_mb: float) -> None:
     if size > max_mb * 1e6:
         raise SourceError(
-            f"{file.name} has {size / 1e6:,.0f} MB, more than limits.max_file_mb = {max_mb:g}",
-            hint=f"split it, or allow it: --set limits.max_file_mb={size // 1_000_000 + 1}",
+            f"{file.name} has {size / 1e6:,.0f} MB, more than limits.file_mb = {max_mb:g}",
+            hint=f"split it, or allow it: --set limits.file_mb={size // 1_000_000 + 1}",
         )
 
 

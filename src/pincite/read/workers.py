@@ -257,7 +257,7 @@ class WorkerPool:
     def _collect(self, waiting: deque[_WaitingItem]) -> None:
         """Wait until a child answers, dies or runs out of time, and keep what it said."""
         busy = [(each, each.child) for each in waiting if each.child is not None]
-        limit = self._settings.limits.max_seconds
+        limit = self._settings.limits.seconds
         left = min(each.started + limit - time.monotonic() for each, _ in busy)
         ready = wait([child.pipe for _, child in busy], timeout=max(0.0, left))
         for each, child in busy:
@@ -267,7 +267,7 @@ class WorkerPool:
             elif time.monotonic() >= each.started + limit:
                 child.stop()
                 reason = f"{each.item.doc_id} took longer than {limit:g} s to read"
-                hint = "split it, or raise limits.max_seconds"
+                hint = "split it, or raise limits.seconds"
                 each.finish(to_json(SourceError(reason, hint=hint)))
             if each.is_done and child.is_alive:
                 self._idle.append(child)
@@ -320,7 +320,7 @@ class _ReaderChild:
         """Return the child's answer; a child that died gives the reason."""
         try:
             # Nobody can say more than there was memory for.
-            answer: bytes = self.pipe.recv_bytes(int(self._limits.max_memory_mb * 1e6))
+            answer: bytes = self.pipe.recv_bytes(int(self._limits.memory_mb * 1e6))
             return answer
         except (EOFError, OSError):
             self.stop()
@@ -345,7 +345,7 @@ def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     # Time is the parent's to watch; memory is bounded for good: it cannot be raised again.
-    size = int(settings.limits.max_memory_mb * 1e6)
+    size = int(settings.limits.memory_mb * 1e6)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Values of a document are freed one by one: looking for cycles among them is mostly in vain.
@@ -377,7 +377,7 @@ def _answer(
         return to_json(error)
     except MemoryError:
         reason, hint = (
-            "needs more memory than limits.max_memory_mb allows",
+            "needs more memory than limits.memory_mb allows",
             "split it, or raise the limit",
         )
     except Exception as error:  # the border of the sandbox: a reader's bug must not stop a batch

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from pincite.index.opened import Rows
-from pincite.model.settings import GraphSettings
+from pincite.model.tuning import GraphTuning
 from pincite.search.candidates import Candidates
 from pincite.search.neighbours import Neighbour
 from pincite.search.query import ParsedQuery
@@ -32,7 +32,7 @@ _WEIGHTS = {
     "contains": "part",
     "next": "next",
 }
-_PLAIN = GraphSettings(
+_PLAIN = GraphTuning(
     mode="bfs",
     scale="absolute",
     cap=1e9,
@@ -68,7 +68,7 @@ class NeighbourLift:
 
     name = "graph"
 
-    def __init__(self, graph: Graph, settings: GraphSettings, rows: Rows) -> None:
+    def __init__(self, graph: Graph, settings: GraphTuning, rows: Rows) -> None:
         self.graph = graph
         self.settings = settings
         self.rows = rows
@@ -109,7 +109,7 @@ class NeighbourLift:
         return table.joined(table.score_rows(rows))
 
 
-def edge_weight(edge: Neighbour, settings: GraphSettings) -> float:
+def edge_weight(edge: Neighbour, settings: GraphTuning) -> float:
     """Return how strongly a neighbour is tied: its relation's weight, less if crowded."""
     weight: float = getattr(settings, _WEIGHTS.get(edge.relation, "other"))
     factor = settings.backward if edge.direction == "in" else 1.0
@@ -119,7 +119,7 @@ def edge_weight(edge: Neighbour, settings: GraphSettings) -> float:
 
 
 def breadth_first(
-    seeds: Mapping[str, float], graph: Graph, settings: GraphSettings
+    seeds: Mapping[str, float], graph: Graph, settings: GraphTuning
 ) -> dict[str, float]:
     """Return boost * decay^(steps-1) * edges on the way * seed, added up over the seeds.
 
@@ -154,7 +154,7 @@ def _strongest(frontiers: Iterable[Mapping[str, float]]) -> list[str]:
 
 
 def personalised_pagerank(
-    seeds: Mapping[str, float], graph: Graph, settings: GraphSettings
+    seeds: Mapping[str, float], graph: Graph, settings: GraphTuning
 ) -> dict[str, float]:
     """Return boost times how often a walk from the seeds comes by, the most visited having 1.
 

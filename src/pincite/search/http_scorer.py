@@ -13,8 +13,8 @@ RERANK = Purpose(
     "rerank",
     "rerank",
     "the re-ranking service",
-    too_many="rerank.batch and rerank.workers",
-    refused="check rerank.model, or lower rerank.batch and rerank.window_tokens",
+    too_many="rerank.pool",
+    refused="check rerank.model, or lower tuning.rerank.window_tokens",
 )
 
 

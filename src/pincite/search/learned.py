@@ -40,7 +40,7 @@ class Learned:
             if source is None and name in model.about.get("reads", ()):
                 raise ModelError(
                     f"{file} reads {name}, for which this index has no vectors",
-                    hint="ingest with --set learn.tokens=true, or learn a model on this index",
+                    hint="ingest with --set tuning.token_vectors=true, or learn on this index",
                 )
         return cls(model, features)
 

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from pincite.model.settings import GraphSettings
+from pincite.model.tuning import GraphTuning
 from pincite.search.candidates import Candidates
 from pincite.search.graph import Graph, edge_weight
 from pincite.search.query import ParsedQuery
@@ -39,13 +39,13 @@ class NodeNearness:
     def __init__(
         self,
         graph: Graph,
-        settings: GraphSettings | None = None,
+        settings: GraphTuning | None = None,
         *,
         weight: float = 0.0,
         pool: int = 30,
     ) -> None:
         self.graph = graph
-        self.settings = settings or GraphSettings()
+        self.settings = settings or GraphTuning()
         self.weight = weight
         self.pool = pool
 

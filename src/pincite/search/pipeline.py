@@ -116,14 +116,34 @@ def build(
 
     Several searches may count into the same metrics.
     """
-    preset = settings.search.pipeline
+    preset = settings.search.preset
     if preset not in PRESETS:
         raise ConfigError(f"no pipeline {preset!r}", hint=f"known: {', '.join(PRESETS)}")
+    settings = _effective(settings)
+    return _Builder(settings, index).searcher(scorer or open_scorer(settings.reranking), metrics)
+
+
+def _effective(settings: Settings) -> Settings:
+    """Return the settings with what the preset switches on, and without what is left out."""
+    preset, out = settings.search.preset, settings.left_out
+    rerank, search, tuning = settings.rerank, settings.search, settings.tuning
     if preset == RERANKED:
-        settings = replace(settings, rerank=replace(settings.rerank, enabled=True))
-    if preset == "hybrid+graph" and settings.graph.mode == "off":
-        settings = replace(settings, graph=replace(settings.graph, mode="bfs"))
-    return _Builder(settings, index).searcher(scorer or open_scorer(settings.rerank), metrics)
+        rerank = replace(rerank, enabled=True)
+    if preset == "hybrid+graph" and tuning.graph.mode == "off":
+        tuning = replace(tuning, graph=replace(tuning.graph, mode="bfs"))
+    if "graph" in out:
+        tuning = replace(tuning, graph=replace(tuning.graph, mode="off"))
+    if "spread" in out:
+        tuning = replace(tuning, spread=0.0)
+    if "pairs" in out:
+        tuning = replace(tuning, lexical=replace(tuning.lexical, bigram_weight=0.0))
+    if "windows" in out:
+        tuning = replace(tuning, lexical=replace(tuning.lexical, window_weight=0.0))
+    if "routing" in out:
+        search = replace(search, route_by="off")
+    if "dense" in out:
+        search = replace(search, meaning_weight=0.0)
+    return replace(settings, rerank=rerank, search=search, tuning=tuning)
 
 
 class _Builder:
@@ -134,12 +154,12 @@ class _Builder:
         self.index = index
         self.rows = Rows(index)
         self.neighbours = Neighbours(index.snapshot)
-        self.preset = settings.search.pipeline
+        self.preset = settings.search.preset
         self.is_walk = self.preset == "traversal"
 
     def searcher(self, scorer: PairScorer | None, metrics: Metrics | None) -> Searcher:
         settings, index = self.settings, self.index
-        search, rerank = settings.search, settings.rerank
+        rerank, spread = settings.reranking, settings.tuning.spread
         is_plain = self.is_walk or self.preset == "dense"
         words, meaning = self._words(), self._meaning()
         router = self._router(words) if words else None
@@ -148,30 +168,32 @@ class _Builder:
         if not self.is_walk:
             gather = self._gather(words, meaning, router)
             first.append((gather.name, gather))
-        if settings.graph.mode != "off" and not is_plain:
-            first.append(("graph", NeighbourLift(self.neighbours, settings.graph, self.rows)))
-        if search.locators and not is_plain:
+        if settings.tuning.graph.mode != "off" and not is_plain:
+            first.append(
+                ("graph", NeighbourLift(self.neighbours, settings.tuning.graph, self.rows))
+            )
+        if "places" not in settings.left_out and not is_plain:
             first.append(("place", partial(put_places_first, self.rows)))
         later: list[tuple[str, Stage]] = [("late", late)] if late else []
         reranker = None
         if scorer is not None:
-            metrics = metrics or Metrics(log_queries=rerank.log_queries)
+            metrics = metrics or Metrics(log_queries=settings.serve.log_queries)
             reranker = CrossEncode(index.snapshot, scorer, rerank, metrics, analyzer=index.analyzer)
             later.append(("rerank", reranker))
             if rerank.threshold:
                 later.append(("threshold", Threshold(rerank)))
-        if search.spread and not is_plain:
-            later.append(("spread", Spread(index.snapshot, search.spread)))
-        if settings.learn.model and not is_plain:  # it learned from the order after spreading
+        if spread and not is_plain:
+            later.append(("spread", Spread(index.snapshot, spread)))
+        if settings.search.ranker and not is_plain:  # it learned from the order after spreading
             later.append(("learned", self._learned()))
         if scorer is not None and rerank.diversify != "off":  # last: a later one could undo it
-            groups = Diversify(index.snapshot, rerank.diversify, rerank.most_per_group)
+            groups = Diversify(index.snapshot, rerank.diversify, rerank.max_per_group)
             later.append(("diversify", groups))
         return Searcher(
             self._reader(is_plain=is_plain),
             [*first, *later],
             len(first),
-            search.depth,
+            settings.tuning.depth,
             self._notes(meaning),
             words,
             meaning,
@@ -181,24 +203,24 @@ class _Builder:
         )
 
     def _reader(self, *, is_plain: bool) -> QueryReader:
-        search = self.settings.search
+        out, tuning = self.settings.left_out, self.settings.tuning
         return QueryReader(
             self.index,
             self.neighbours,
-            content_only=self.settings.lexical.content_words,
-            has_pairs=self.settings.lexical.bigram_weight > 0,
+            content_only=tuning.lexical.content_words,
+            has_pairs=tuning.lexical.bigram_weight > 0,
             # A walk compares no words of texts, so it has none to correct.
-            has_typos=search.typos and not self.is_walk,
-            has_aliases=search.aliases and search.alias_weight > 0,
-            has_places=search.locators and not is_plain,
-            has_entities=search.names and not is_plain,
+            has_typos="typos" not in out and not self.is_walk,
+            has_aliases="aliases" not in out and tuning.alias_weight > 0,
+            has_places="places" not in out and not is_plain,
+            has_entities="names" not in out and not is_plain,
         )
 
     def _words(self) -> WordScorer | None:
         if self.is_walk or self.preset == "dense":
             return None
-        weight = self.settings.search.alias_weight
-        return WordScorer(self.index, self.settings.lexical, self.rows, alias_weight=weight)
+        weight = self.settings.tuning.alias_weight
+        return WordScorer(self.index, self.settings.tuning.lexical, self.rows, alias_weight=weight)
 
     def _meaning(self) -> Meaning | None:
         """Return what scores by meaning; None where it counts nothing or there are no vectors."""
@@ -207,7 +229,7 @@ class _Builder:
             raise ConfigError("no embedding model", hint="set embedding.model")
         if self.preset != "dense" and (
             self.preset in ("lexical", "traversal")
-            or not self.settings.hybrid.dense_weight
+            or not self.settings.search.meaning_weight
             or not (spec and self.index.has_vectors(spec.id))
         ):
             return None
@@ -216,15 +238,15 @@ class _Builder:
     def _gather(
         self, words: WordScorer | None, meaning: Meaning | None, router: Router | None
     ) -> Gather:
-        weight, graph = self.settings.hybrid.dense_weight, self.settings.graph
+        weight, graph = self.settings.search.meaning_weight, self.settings.tuning.graph
         scorers = [(words, 1 - weight), (meaning, weight)] if words else [(meaning, 1.0)]
         asked = [(scorer, share) for scorer, share in scorers if scorer is not None and share > 0]
         return Gather(
             self.rows,
             [scorer for scorer, _ in asked],
             [share for _, share in asked],
-            self.settings.hybrid.method,
-            self.settings.search.depth,
+            self.settings.tuning.fusion,
+            self.settings.tuning.depth,
             keep=graph.pool if graph.mode != "off" else 0,
             router=router,
         )
@@ -232,15 +254,16 @@ class _Builder:
     def _notes(self, meaning: Meaning | None) -> tuple[str, ...]:
         """Return that there is no meaning, to who asked for it by the name of a pipeline."""
         is_asked_for = self.preset in ("hybrid", "hybrid+graph", LATE, RERANKED)
-        if meaning is not None or not is_asked_for or not self.settings.hybrid.dense_weight:
+        if meaning is not None or not is_asked_for or not self.settings.search.meaning_weight:
             return ()
         return (_no_vectors(spec_of(self.settings.embedding)),)
 
     def _router(self, words: WordScorer) -> Router | None:
-        routing = self.settings.routing
-        if routing.by == "off":
+        by = self.settings.search.route_by
+        if by == "off":
             return None
-        return Router(self.index, words, routing, Groups(self.index.snapshot, routing.by))
+        groups = Groups(self.index.snapshot, by)
+        return Router(self.index, words, self.settings.tuning.routing, groups)
 
     def _late(self, meaning: Meaning) -> LateInteraction | None:
         """Return late interaction, where it is wanted and the index has what it needs."""
@@ -251,8 +274,8 @@ class _Builder:
         if tokens.is_empty:
             raise ConfigError(
                 "the index has no vectors of tokens, which late interaction compares",
-                hint="pincite ingest with --set late.weight=0.3 adds them; "
-                "late.weight=0 does without",
+                hint="pincite ingest with --set search.late_weight=0.3 adds them; "
+                "search.late_weight=0 does without",
             )
         return LateInteraction(tokens, cast(TokenEncoder, meaning.encoder), self.rows, weight)
 
@@ -260,7 +283,7 @@ class _Builder:
         # Few searches have a model, and others need not wait for what it imports.
         from pincite.search.learned import Learned
 
-        return Learned.load(self.settings.learn.model, features_of(self.settings, self.index))
+        return Learned.load(self.settings.search.ranker, features_of(self.settings, self.index))
 
     def _walk(self) -> list[tuple[str, Stage]]:
         """Return the graph alone: names and headings to start from, then links by intent."""
@@ -276,7 +299,7 @@ class _Builder:
 
 def open_meaning(settings: Settings, index: OpenIndex, rows: Rows) -> Meaning:
     """Return what scores by meaning with the encoder that the settings name."""
-    encoder = open_encoder(settings.embedding)
+    encoder = open_encoder(settings.encoding)
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
     return Meaning(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pincite.index.tokens import QueryAnalyzer
 from pincite.model.errors import PinciteError
-from pincite.model.settings import RerankSettings
+from pincite.model.settings import Reranking
 from pincite.model.types import PairScorer
 from pincite.search.candidates import Candidates
 from pincite.search.guard import Breaker, Busy, Guard, Resting, TookTooLong
@@ -30,6 +30,12 @@ RESERVE = 0.05
 # With less than this left nothing is begun.
 MIN_SECONDS = 0.02
 RRF_K = 60
+# Pairs that are scored at once: a model here gives in-between results, a service saves requests.
+LOCAL_BATCH, SERVICE_BATCH = 8, 64
+# Searches that are read for at a time, and that may wait for it; the others are not re-ranked.
+WORKERS, WAITING = 4, 16
+# After so many failures in a row nothing is read for so many seconds; then one search tries.
+BREAKER_FAILURES, BREAKER_SECONDS = 5, 30.0
 TINY = 1e-9
 SURE = 1e-6  # probabilities nearer to 0 or 1 than this count alike
 OUTCOMES: dict[type[Exception], Outcome] = {
@@ -66,6 +72,8 @@ class CrossEncode:
 
     Args:
         analyzer: reads the windows of long chunks, to choose among them; None reads them all.
+        batch: pairs that are scored at once; 0: what suits the model.
+        breaker: what keeps from asking a model that fails.
     """
 
     name = NAME
@@ -74,20 +82,22 @@ class CrossEncode:
         self,
         snapshot: Snapshot,
         scorer: PairScorer,
-        settings: RerankSettings,
+        settings: Reranking,
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.monotonic,
         analyzer: QueryAnalyzer | None = None,
+        batch: int = 0,
+        breaker: Breaker | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.analyzer = analyzer
         self.scorer = scorer
         self.settings = settings
         self.metrics = metrics or Metrics()
-        batch = settings.batch or (64 if settings.url else 8)
+        batch = batch or (SERVICE_BATCH if settings.url else LOCAL_BATCH)
         self.reader = PairReader(scorer, PairCache(settings.cache_pairs), batch)
-        self.breaker = Breaker(settings.breaker_failures, settings.breaker_seconds, clock)
-        self.guard = Guard(settings.workers, settings.waiting, self.breaker)
+        self.breaker = breaker or Breaker(BREAKER_FAILURES, BREAKER_SECONDS, clock)
+        self.guard = Guard(WORKERS, WAITING, self.breaker)
 
     def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
         started = time.monotonic()
@@ -199,9 +209,7 @@ def _with_note(
     return table.with_note(f"not re-ranked: {why}")
 
 
-def combined(
-    table: Candidates, judged: Mapping[str, float], settings: RerankSettings
-) -> Candidates:
+def combined(table: Candidates, judged: Mapping[str, float], settings: Reranking) -> Candidates:
     """Return the candidates with scores of both, tier by tier.
 
     ``judged`` holds probabilities by chunk id; what is not in it comes after what is, in its
@@ -243,7 +251,7 @@ def _mixed(base: Array, chance: Array, weight: float) -> tuple[Array, Array]:
     return np.where(read, 1 - weight, 1.0), np.where(read, both, below)
 
 
-def _banded(base: Array, chance: Array, settings: RerankSettings) -> tuple[Array, Array]:
+def _banded(base: Array, chance: Array, settings: Reranking) -> tuple[Array, Array]:
     """Return what is kept and new scores of the ways that order by rank or in bands."""
     mode, w = settings.mode, settings.weight
     # Cosines may be negative: count from the lowest then, or p would pull the wrong way.
@@ -283,7 +291,7 @@ class Threshold:
 
     name = "threshold"
 
-    def __init__(self, settings: RerankSettings) -> None:
+    def __init__(self, settings: Reranking) -> None:
         self.threshold = settings.threshold
         self.pool = settings.pool
         self.unjudged = settings.unjudged

@@ -11,7 +11,7 @@ import numpy as np
 
 from pincite.index.filters import Groups
 from pincite.index.opened import OpenIndex
-from pincite.model.settings import RoutingSettings
+from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Filters
 from pincite.search.query import ParsedQuery
 from pincite.search.scoring import WordScorer
@@ -60,7 +60,7 @@ class Router:
         self,
         index: OpenIndex,
         words: WordScorer,
-        settings: RoutingSettings,
+        settings: RoutingTuning,
         groups: Groups,
         oracle_groups: Callable[[str], Sequence[str]] | None = None,
     ) -> None:

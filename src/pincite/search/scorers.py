@@ -9,7 +9,7 @@ from importlib import import_module
 from threading import Lock
 
 from pincite.model.errors import ModelError
-from pincite.model.settings import RerankSettings
+from pincite.model.settings import Reranking
 from pincite.model.types import PairScorer
 from pincite.search.metrics import log
 
@@ -52,7 +52,7 @@ class LazyScorer:
             return self._loaded
 
 
-def open_scorer(settings: RerankSettings) -> PairScorer | None:
+def open_scorer(settings: Reranking) -> PairScorer | None:
     """Return the scorer that the settings name; None if they want none.
 
     Indexes that name the same model share one: it is loaded once for all of them.

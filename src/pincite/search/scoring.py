@@ -13,7 +13,7 @@ from pincite.encode.models import Encoder
 from pincite.index.lexical import Bm25, Bm25Scorer, SegmentFields, window_scores
 from pincite.index.opened import OpenIndex, Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, VectorIndex
-from pincite.model.settings import LexicalSettings
+from pincite.model.tuning import LexicalTuning
 from pincite.store.files import Array
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class WordScorer:
     def __init__(
         self,
         index: OpenIndex,
-        settings: LexicalSettings | None = None,
+        settings: LexicalTuning | None = None,
         rows: Rows | None = None,
         *,
         alias_weight: float = 0.0,
     ) -> None:
-        self.settings = settings or LexicalSettings()
+        self.settings = settings or LexicalTuning()
         self.index = index.lexical
         self.rows = rows or Rows(index)
         self.alias_weight = alias_weight

@@ -114,7 +114,7 @@ class ServedCollection:
         # What does not come from documents: uploads, jobs, judgements, runs.
         self.folder = beside(location, settings.store.folder)
         self.settings = settings
-        self.metrics = metrics or Metrics(log_queries=settings.rerank.log_queries)
+        self.metrics = metrics or Metrics(log_queries=settings.serve.log_queries)
         self.reloads = 0
         self.problem = ""  # why the newest generation is not served, for the log and metrics
         self.is_reachable = True  # whether its store answered when it was last looked at
@@ -408,7 +408,7 @@ class Jobs:
             return self.settings
         shape = shape_of(location, store)
         known = Settings.from_shape(shape, origin="index")
-        return replace(self.settings, ingest=known.ingest, tokens=known.tokens)
+        return self.settings.shaped_as(known)
 
     def remove(self, document: str) -> None:
         """Take a document out of the index; StoreError if it is not there."""

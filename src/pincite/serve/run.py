@@ -28,6 +28,7 @@ BACKLOG = 2048
 # A worker that does not answer its parent for so long is replaced. On a busy machine it takes some
 # seconds to load its modules, and five, as uvicorn has it, would begin anew again and again.
 WORKER_SECONDS = 60
+DRAIN_SECONDS = 10  # shutting down waits this long for requests that were begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def run(
         "access_log": False,  # the audit log is ours, without the words of questions
         "server_header": False,
         "backlog": BACKLOG,
-        "timeout_graceful_shutdown": max(1, round(settings.serve.drain_seconds)),
+        "timeout_graceful_shutdown": DRAIN_SECONDS,
         "timeout_keep_alive": 15,
     }
     if options.workers == 1:

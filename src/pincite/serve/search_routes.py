@@ -115,7 +115,7 @@ class ScoredText:
 
 def scorer_of(settings: Settings) -> PairScorer:
     """Return the scorer of the settings, whether or not searches use it."""
-    scorer = open_scorer(replace(settings.rerank, enabled=True))
+    scorer = open_scorer(replace(settings.reranking, enabled=True))
     if scorer is None:
         raise ConfigError("no re-ranking model", hint="set rerank.model")
     return scorer
@@ -164,7 +164,7 @@ def _scores(
 
 
 def encoder_of(settings: Settings) -> Encoder:
-    encoder = open_encoder(settings.embedding)
+    encoder = open_encoder(settings.encoding)
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
     return encoder
@@ -303,7 +303,7 @@ async def rerank(body: RerankBody, request: Request, visit: Reader) -> Response:
             scorer,
             body.query,
             texts,
-            window_tokens=service.settings.rerank.window_tokens,
+            window_tokens=service.settings.tuning.rerank.window_tokens,
             seconds=service.limits.search_seconds,
             is_raw=body.raw_scores,
         )

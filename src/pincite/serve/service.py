@@ -169,6 +169,9 @@ class Sessions:
 DEFAULT = "default"
 # Wrong keys of one address a minute; a person who mistypes needs fewer.
 FAILURES_PER_MINUTE = 30
+ASK_THREADS = 8  # one is needed only while the next event of a stream is made
+# Chat sessions that are kept, and messages of each: what is older is forgotten.
+SESSIONS, SESSION_MESSAGES = 1000, 40
 logger = logging.getLogger("pincite.serve")
 
 
@@ -189,24 +192,23 @@ class SearchService:
         self, places: Mapping[str, Location], settings: Settings, options: Options | None = None
     ) -> None:
         self.settings = settings
-        self.limits = settings.serve
+        self.limits = settings.serving
         self.options = options or Options()
         if not places:
             raise ConfigError("no index to serve", hint="name one: pincite serve --index FOLDER")
-        self.reranking = Metrics(log_queries=settings.rerank.log_queries)
+        self.reranking = Metrics(log_queries=settings.serve.log_queries)
         self.collections = {
             name: ServedCollection(name, place, settings, self.reranking)
             for name, place in places.items()
         }
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
-        self.asking = Work("ask", max(1, self.limits.ask_threads), self.limits.queue)
+        self.asking = Work("ask", ASK_THREADS, self.limits.queue)
         self.writing = Work("write", len(places), self.limits.jobs * len(places))
         self.metrics = HttpMetrics()
         self.audit = AuditLog(self.options.audit_log, log_queries=self.limits.log_queries)
         self.buckets = Buckets()
-        limits = self.limits
-        self.sessions = Sessions(self.options.sessions, limits.sessions, limits.session_messages)
+        self.sessions = Sessions(self.options.sessions, SESSIONS, SESSION_MESSAGES)
         self.streams = 0
         self.is_stopping = False
         self._keys: Keys | None = None

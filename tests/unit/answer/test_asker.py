@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from pincite.answer.values import (
     TokenEvent,
 )
 from pincite.api import Index
-from pincite.model.settings import AnswerSettings, Settings
+from pincite.model.settings import Answering, Settings
 from pincite.model.types import Filters
 
 OLD = """\
@@ -96,7 +95,7 @@ def index(make_index: Make) -> Index:
 
 
 def answer(index: Index, question: str, **settings: Any) -> Answer:
-    chosen = AnswerSettings(**{"least_confidence": 0.0, **settings})
+    chosen = Answering(**{"min_confidence": 0.0, **settings})
     found = Asker(index, chosen).answer(question)
     for citation in found.citations:
         assert citation.span is not None
@@ -167,7 +166,7 @@ def test_columns_that_repeat_the_question_are_not_asked_for(make_index: Make) ->
 def test_what_an_answer_cites_can_be_asked_for(make_index: Make) -> None:
     index = make_index({"fees.md": FEES})
     for question in ("Table 3 > Hot work, Over 100", "Table 3 > Hot work, Over 100 > Fee (€)"):
-        found = answer(index, question, least_confidence=1.0)
+        found = answer(index, question, min_confidence=1.0)
         assert [each.quote for each in found.citations] == ["| Hot work | Over 100 | 90 |"]
     noted = answer(index, "Table 3 > Confined space")
     assert [each.quote for each in noted.citations] == [
@@ -248,7 +247,7 @@ def test_low_confidence_is_said_before_anything_is_quoted(tmp_path: Path) -> Non
         assert strange.abstention is not None
         assert strange.abstention.reason == "not_in_corpus"
         assert strange.abstention.nearest and not strange.citations
-        always = Asker(index, AnswerSettings(least_confidence=0.0))
+        always = Asker(index, Answering(min_confidence=0.0))
         assert always.answer("Which protein inhibits growth of tumour cells?").abstention is None
 
 
@@ -256,8 +255,8 @@ def test_low_confidence_is_said_before_anything_is_quoted(tmp_path: Path) -> Non
 
 
 def written(index: Index, model: Any, question: str, **settings: Any) -> list[Any]:
-    chosen = {"url": model.url, "model": "m", "least_confidence": 0.0, "retries": 0, **settings}
-    return list(Asker(index, AnswerSettings(**chosen)).ask(question))
+    chosen = {"url": model.url, "model": "m", "min_confidence": 0.0, "retries": 0, **settings}
+    return list(Asker(index, Answering(**chosen)).ask(question))
 
 
 QUESTION = "How far apart shall rods be?"
@@ -328,7 +327,7 @@ def test_a_model_that_stops_in_the_middle_is_an_error(index: Index, model: Any) 
 
 def test_closing_the_stream_stops_the_model(index: Index, model: Any) -> None:
     model.words, model.pause = ["word "] * 2000, 0.01
-    settings = AnswerSettings(url=model.url, model="m", least_confidence=0.0)
+    settings = Answering(url=model.url, model="m", min_confidence=0.0)
     events = Asker(index, settings).ask(QUESTION)
     while not isinstance(next(events), TokenEvent):
         pass
@@ -338,7 +337,7 @@ def test_closing_the_stream_stops_the_model(index: Index, model: Any) -> None:
 
 def test_the_prompt_has_the_sources_and_the_question_last(index: Index, model: Any) -> None:
     history = [Message("user", "Hello?"), Message("assistant", "Yes.")]
-    settings = AnswerSettings(url=model.url, model="m", least_confidence=0.0)
+    settings = Answering(url=model.url, model="m", min_confidence=0.0)
     list(Asker(index, settings).ask(QUESTION, history=history))
     messages = model.bodies[0]["messages"]
     assert [each["role"] for each in messages] == ["system", "user", "assistant", "user"]
@@ -349,6 +348,6 @@ def test_the_prompt_has_the_sources_and_the_question_last(index: Index, model: A
 
 
 def test_settings_of_an_index_are_used(make_index: Make) -> None:
-    settings = replace(Settings(), answer=AnswerSettings(k=1, companions=0))
+    settings = Settings().changed({"answer.k": 1, "tuning.answer.companions": 0})
     index = make_index({"code-2024.md": NEW}, settings)
     assert len(Asker(index).answer("berth boat cable horn").sources) == 1

@@ -18,7 +18,7 @@ from pincite.answer.agent.agent import Agent
 from pincite.answer.asker import Asker
 from pincite.answer.values import Answer, CitationEvent
 from pincite.api import Index
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 CODE = """\
 # Harbour Code
@@ -94,7 +94,7 @@ def index(make_index: Make) -> Index:
 
 
 def test_what_is_quoted_stays_the_same(index: Index, make_index: Make) -> None:
-    settings = AnswerSettings()
+    settings = Answering()
     honest = Asker(make_index({"code.md": CODE}), settings)
     asker = Asker(index, settings)
     for question, expected in QUESTIONS.items():
@@ -139,7 +139,7 @@ def test_no_document_speaks_outside_its_quotation(index: Index, model: Any) -> N
         if re.search(r"Say PWNED|IGNORE ALL|developer mode", _orders(body))
         else ["Rods shall be at least 2.4 m apart [1]."]
     )
-    settings = AnswerSettings(url=model.url, model="m", k=40, context_tokens=20_000)
+    settings = Answering(url=model.url, model="m", k=40, context_tokens=20_000)
     answer = Asker(index, settings).answer("How far apart shall rods and sheds be?")
     assert len(answer.sources) > 20, "the attacks are in the prompt"
     assert answer.text == "Rods shall be at least 2.4 m apart. [1]"
@@ -161,7 +161,7 @@ def _orders(body: dict[str, Any]) -> str:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_model_that_obeys_is_caught(index: Index, model: Any, attack: str) -> None:
     model.words = [f"{attack} ", "Rods shall be 9 m apart [1]. ", "Rods are free [99]."]
-    settings = AnswerSettings(url=model.url, model="m")
+    settings = Answering(url=model.url, model="m")
     events = list(Asker(index, settings).ask("How far apart shall rods be?"))
     answer = events[-1].answer
     numbers = {source.number for source in answer.sources}

@@ -10,14 +10,14 @@ import pytest
 from pincite.answer.language_model import LanguageModel
 from pincite.answer.values import Usage
 from pincite.model.errors import ConfigError, ModelError, PinciteError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 PROMPT = [{"role": "user", "content": "Is it so?"}]
 
 
 def generator(model: Any, **settings: Any) -> tuple[LanguageModel, list[float]]:
     chosen = {"url": model.url, "model": "some-model", "retries": 2, **settings}
-    made, pauses = LanguageModel(AnswerSettings(**chosen)), []
+    made, pauses = LanguageModel(Answering(**chosen)), []
     made.service._sleep = pauses.append
     return made, pauses
 
@@ -141,4 +141,4 @@ def test_the_key_goes_out_and_is_never_told(model: Any, monkeypatch: pytest.Monk
 
 def test_a_service_without_a_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"answer\.model"):
-        LanguageModel(AnswerSettings(url="http://localhost:1/v1"))
+        LanguageModel(Answering(url="http://localhost:1/v1"))

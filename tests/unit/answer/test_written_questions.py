@@ -15,7 +15,7 @@ from pincite.api import Index
 from pincite.cli.main import app
 from pincite.measure.questions import load
 from pincite.measure.synthetic import chosen_places, usable, written_questions
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 CODE = """\
 # Harbour Code
@@ -56,7 +56,7 @@ def test_a_place_is_quoted_and_a_question_is_marked(make_index: Make, model: Any
         ["How far ", "apart are rods?"] if "2.4 m" in body["messages"][1]["content"] else ["NONE"]
     )
     places = chosen_places(index.snapshot)
-    settings = AnswerSettings(url=model.url, model="small")
+    settings = Answering(url=model.url, model="small")
     found = list(written_questions(places, LanguageModel(settings)))
     assert len(found) == len(places) == 2
     (record,) = [each.record for each in found if each.record]

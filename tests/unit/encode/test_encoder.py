@@ -11,7 +11,7 @@ import pytest
 from pincite.encode.encoders import OnnxEncoder, open_encoder
 from pincite.encode.models import MODELS, SHIPPED, spec_of
 from pincite.model.errors import ConfigError
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import EmbeddingSettings, Encoding
 
 ENCODER = OnnxEncoder(SHIPPED)
 SENTENCES = [
@@ -51,5 +51,5 @@ def test_the_files_are_those_of_the_model_card() -> None:
 def test_unknown_models_are_named() -> None:
     with pytest.raises(ConfigError, match="no embedding model 'mini'"):
         spec_of(EmbeddingSettings(model="mini"))
-    assert open_encoder(EmbeddingSettings(model="none")) is None
+    assert open_encoder(Encoding(model="none")) is None
     assert {spec.id for spec in MODELS.values()} >= {"minilm@2"}

@@ -18,7 +18,7 @@ from pincite.encode.models import SHIPPED, Encoder, ModelSpec, spec_of
 from pincite.encode.remote import HubEncoder
 from pincite.encode.windows import windows_of
 from pincite.model.errors import ConfigError, MissingExtra, ModelError
-from pincite.model.settings import EmbeddingSettings
+from pincite.model.settings import EmbeddingSettings, Encoding
 from pincite.model.types import Chunk, Span
 
 TEXTS = ["A box for wires.", "the fuse, ﬁnally", "", "x " * 400]
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, **settings: Any) -> Encoder:
-    encoder = open_encoder(EmbeddingSettings(model=str(folder), **settings))
+    encoder = open_encoder(Encoding(model=str(folder), **settings))
     assert encoder is not None
     return encoder
 
@@ -153,7 +153,7 @@ def test_what_is_no_model_is_explained(folder: Path, tmp_path: Path) -> None:
 
 def test_the_hub_names_its_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    encoder = open_encoder(EmbeddingSettings(model="bge-m3"))
+    encoder = open_encoder(Encoding(model="bge-m3"))
     assert isinstance(encoder, HubEncoder)
     with pytest.raises(MissingExtra) as caught:
         encoder.encode(["box"])

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.encode.encoders import OnnxEncoder, open_encoder
+from pincite.encode.encoders import SERVICE_BATCH, OnnxEncoder, open_encoder
 from pincite.encode.http import MAX_WAIT_SECONDS, HttpService, _retry_after_seconds
 from pincite.encode.models import SHIPPED, spec_of
 from pincite.encode.remote import HttpEncoder
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import ConfigError, ModelError, PinciteError
-from pincite.model.settings import EmbeddingSettings, Settings, load_settings
+from pincite.model.settings import EmbeddingSettings, Encoding, Settings, load_settings
 from pincite.model.types import Query
 from pincite.search.pipeline import build
 from pincite.store.snapshot import Snapshot
@@ -55,9 +55,9 @@ class Loopback:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
 
-    def encoder(self, **settings: Any) -> HttpEncoder:
+    def encoder(self, batch: int = SERVICE_BATCH, **settings: Any) -> HttpEncoder:
         chosen = {"model": "some/model:latest", "url": self.url, "retries": 2, **settings}
-        found = open_encoder(EmbeddingSettings(**chosen))
+        found = open_encoder(Encoding(**chosen), batch=batch)
         assert isinstance(found, HttpEncoder)
         self.pauses: list[float] = []
         found.service._sleep = self.pauses.append
@@ -409,8 +409,8 @@ def test_names_and_services_are_told_apart() -> None:
 def test_an_index_is_embedded_and_searched_by_a_service(service: Loopback, tmp_path: Path) -> None:
     (tmp_path / "rules.md").write_text("# Rules\n\n## 1 Box\n\nA box.\n\n## 2 Fuse\n\nA fuse.\n")
     folder = tmp_path / "index"
-    names = ["embedding.model=some/model", f"embedding.url={service.url}", "embedding.cache=false"]
-    settings: Settings = load_settings(overrides=[*names, "search.pipeline=dense"])
+    names = ["embedding.model=some/model", f"embedding.url={service.url}", "tuning.cache=false"]
+    settings: Settings = load_settings(overrides=[*names, "search.preset=dense"])
     list(ingest_files([(tmp_path / "rules.md", "rules.md")], folder))
     last = list(embed_index(folder, settings))[-1]
     assert (last.done, last.without) == (last.total, 0)

@@ -72,8 +72,8 @@ def test_of_equal_pipelines_the_default_is_kept() -> None:
 
 
 def test_a_clear_winner_is_chosen_in_every_fold() -> None:
-    found = tuned(lambda t: noise(t, 2, 0.02) + 0.1 * (t.settings.search.spread == 0.0))
-    assert all(each.settings.search.spread == 0.0 for each in (*found.by_fold, found.choice))
+    found = tuned(lambda t: noise(t, 2, 0.02) + 0.1 * (t.settings.tuning.spread == 0.0))
+    assert all(each.settings.tuning.spread == 0.0 for each in (*found.by_fold, found.choice))
     assert found.is_better and found.kept == found.choice
     assert found.gain.difference == pytest.approx(0.1, abs=0.03)
 
@@ -108,31 +108,31 @@ def test_the_simplest_within_a_standard_error_is_taken() -> None:
     luck -= luck.mean() - 0.005
 
     def made(trial: Trial) -> np.ndarray[Any, Any]:
-        return 0.5 + luck * (trial.settings.search.spread == 0.12)
+        return 0.5 + luck * (trial.settings.tuning.spread == 0.12)
 
     found = tuned(made, [axis for axis in SOME if axis.name == "spread"])
-    assert found.choice.settings.search.spread == 0.0
+    assert found.choice.settings.tuning.spread == 0.0
     assert "spread" not in parts_of(found.choice)
 
 
 def test_of_equally_simple_ones_the_quicker_is_taken() -> None:
-    axis = Axis("pool", ({"search": {"depth": 50}}, {"search": {"depth": 200}}))
+    axis = Axis("pool", ({"tuning.depth": 50}, {"tuning.depth": 200}))
 
     def costs(trials: Iterable[Trial]) -> Mapping[str, Cost]:
-        return {t.key: Cost(t.settings.search.depth / 10, 50.0, 9) for t in trials}
+        return {t.key: Cost(t.settings.tuning.depth / 10, 50.0, 9) for t in trials}
 
     found = tuned(lambda _: np.full(QUESTIONS, 0.5), (axis,), costs=costs)
-    assert found.choice.settings.search.depth == 50
+    assert found.choice.settings.tuning.depth == 50
 
 
 def test_what_is_too_slow_is_not_chosen() -> None:
     def costs(trials: Iterable[Trial]) -> Mapping[str, Cost]:
-        return {t.key: Cost(1.0, 500.0 if not t.settings.search.spread else 5.0, 9) for t in trials}
+        return {t.key: Cost(1.0, 500.0 if not t.settings.tuning.spread else 5.0, 9) for t in trials}
 
     def made(trial: Trial) -> np.ndarray[Any, Any]:
-        return noise(trial, 2, 0.02) + 0.1 * (trial.settings.search.spread == 0.0)
+        return noise(trial, 2, 0.02) + 0.1 * (trial.settings.tuning.spread == 0.0)
 
-    assert tuned(made, costs=costs, budget_ms=100).choice.settings.search.spread > 0
+    assert tuned(made, costs=costs, budget_ms=100).choice.settings.tuning.spread > 0
     everything = tuned(made, costs=costs, budget_ms=1)
     assert everything.choice == Trial(BASE) and not everything.is_better
 
@@ -163,9 +163,9 @@ def test_reading_deeper_is_tried_only_where_reading_is_on() -> None:
 
 
 def test_weights_cost_nothing_and_stages_do() -> None:
-    heavier = merged(BASE, {"hybrid": {"dense_weight": 0.5}}, origin="test")
+    heavier = merged(BASE, {"search": {"meaning_weight": 0.5}}, origin="test")
     assert cost_class(Trial(heavier)) == cost_class(Trial(BASE))
-    words = merged(BASE, {"hybrid": {"dense_weight": 0.0}}, origin="test")
+    words = merged(BASE, {"search": {"meaning_weight": 0.0}}, origin="test")
     reads = merged(BASE, {"rerank": {"enabled": True}}, origin="test")
     deeper = merged(reads, {"rerank": {"pool": 5}}, origin="test")
     assert len({cost_class(Trial(s)) for s in (BASE, words, reads, deeper)}) == 4
@@ -173,22 +173,22 @@ def test_weights_cost_nothing_and_stages_do() -> None:
 
 
 def test_changes_are_told_as_settings_are_written() -> None:
-    changed = merged(BASE, {"search": {"spread": 0.0}, "lexical": {"k1": 1.5}}, origin="test")
-    assert changes_between(changed, BASE) == {"lexical.k1": 1.5, "search.spread": 0.0}
-    assert said(Trial(changed), BASE) == "lexical.k1=1.5, search.spread=0.0"
+    changed = BASE.changed({"tuning.spread": 0.0, "tuning.lexical.k1": 1.5})
+    assert changes_between(changed, BASE) == {"tuning.lexical.k1": 1.5, "tuning.spread": 0.0}
+    assert said(Trial(changed), BASE) == "tuning.spread=0.0, tuning.lexical.k1=1.5"
     assert said(Trial(BASE), BASE) == "default"
 
 
 def test_a_change_that_buys_nothing_is_undone() -> None:
     """One axis is best by luck before another one makes up for it."""
-    first = Axis("first", ({"lexical": {"k1": 1.5}},))
-    second = Axis("second", ({"lexical": {"b": 0.9}},))
+    first = Axis("first", ({"tuning.lexical.k1": 1.5},))
+    second = Axis("second", ({"tuning.lexical.b": 0.9},))
 
     def made(trial: Trial) -> np.ndarray[Any, Any]:
-        words = trial.settings.lexical
+        words = trial.settings.tuning.lexical
         gain = 0.2 if words.b == 0.9 else 0.1 if words.k1 == 1.5 else 0.0
         return np.asarray(np.full(QUESTIONS, 0.5) + gain)
 
     found = tuned(made, (first, second))
-    assert changes_between(found.choice.settings, BASE) == {"lexical.b": 0.9}
+    assert changes_between(found.choice.settings, BASE) == {"tuning.lexical.b": 0.9}
     assert all(each == found.choice for each in found.by_fold)

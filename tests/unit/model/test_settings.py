@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from pincite.model.errors import ConfigError
+from pincite.model.old_settings import OLD_KEYS
 from pincite.model.settings import Settings, load_settings, merged, setting_names
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
     file = tmp_path / "pincite.toml"
-    file.write_text("[search]\nk = 3\ndepth = 30\n[lexical]\nk1 = 1\n")
-    environment = {"PINCITE_SEARCH__DEPTH": "31", "PINCITE_LEXICAL__B": "0.5", "PINCITE_INDEX": "x"}
-    settings = load_settings(file, environment, ["lexical.b=0.25", " tokens.language = german "])
-    assert (settings.search.k, settings.search.depth) == (3, 31)
-    assert (settings.lexical.k1, settings.lexical.b) == (1.0, 0.25)
-    assert isinstance(settings.lexical.k1, float)
-    assert settings.tokens.language == "german"
+    file.write_text("[search]\nk = 3\n[tuning]\ndepth = 30\n[tuning.lexical]\nk1 = 1\n")
+    tuned = {"PINCITE_TUNING__DEPTH": "31", "PINCITE_TUNING__LEXICAL__B": "0.5"}
+    last = ["tuning.lexical.b=0.25", " ingest.language = german "]
+    settings = load_settings(file, {**tuned, "PINCITE_INDEX": "x"}, last)
+    assert (settings.search.k, settings.tuning.depth) == (3, 31)
+    assert (settings.tuning.lexical.k1, settings.tuning.lexical.b) == (1.0, 0.25)
+    assert isinstance(settings.tuning.lexical.k1, float)
+    assert settings.ingest.language == "german"
 
 
 def test_nothing_given_is_the_default() -> None:
@@ -29,8 +32,8 @@ def test_nothing_given_is_the_default() -> None:
 
 
 def test_a_string_setting_takes_what_looks_like_a_number() -> None:
-    assert load_settings(overrides=["tokens.language=5"]).tokens.language == "5"
-    assert load_settings(overrides=["tokens.language='none'"]).tokens.language == "none"
+    assert load_settings(overrides=["ingest.language=5"]).ingest.language == "5"
+    assert load_settings(overrides=["ingest.language='none'"]).ingest.language == "none"
 
 
 @pytest.mark.parametrize(
@@ -38,19 +41,19 @@ def test_a_string_setting_takes_what_looks_like_a_number() -> None:
     [
         ("serch.k=5", "--set: unknown setting serch", "did you mean search?"),
         ("search.kk=5", "--set: unknown setting search.kk", "did you mean search.k?"),
-        ("zzz.q=5", "unknown setting zzz", "known here: ingest, tokens"),
+        ("zzz.q=5", "unknown setting zzz", "known here: ingest, embedding"),
         ("search.k=five", "search.k must be int, got 'five'", ""),
         ("search.k=2.5", "search.k must be int, got 2.5", ""),
         ("search.k=true", "search.k must be int, got True", ""),
         ("search.k=", "search.k must be int, got ''", ""),
         ("search.k=-1", "search.k must be from 0", ""),
-        ("lexical.b=1.5", "lexical.b must be from 0 to 1, got 1.5", ""),
-        ("lexical.k1=nan", "lexical.k1 must be from 0", ""),
-        ("lexical.k1=inf", "lexical.k1 must be from 0", ""),
-        ("tokens.bigrams=1", "tokens.bigrams must be bool, got 1", ""),
-        ("lexical.variant=bm42", "must be one of lucene, robertson, atire, plus", ""),
+        ("tuning.lexical.b=1.5", "tuning.lexical.b must be from 0 to 1, got 1.5", ""),
+        ("tuning.lexical.k1=nan", "tuning.lexical.k1 must be from 0", ""),
+        ("tuning.lexical.k1=inf", "tuning.lexical.k1 must be from 0", ""),
+        ("tuning.bigrams=1", "tuning.bigrams must be bool, got 1", ""),
+        ("tuning.lexical.variant=bm42", "must be one of lucene, robertson, atire, plus", ""),
         ("search=5", "search is a section, got 5", ""),
-        ("search.k.x=5", "search.k.x", ""),
+        ("search.k.x=5", "search.k must be int", ""),
         ("search", "--set search: no value", "section.key=value"),
         ("=5", "unknown setting", ""),
     ],
@@ -77,8 +80,8 @@ def test_the_environment_is_named() -> None:
 
 def test_only_what_shapes_an_index_is_its_shape() -> None:
     default = Settings()
-    free = load_settings(overrides=["search.k=1", "lexical.k1=2", "limits.max_file_mb=1"])
-    shaping = load_settings(overrides=["tokens.bigrams=false"])
+    free = load_settings(overrides=["search.k=1", "tuning.lexical.k1=2", "limits.file_mb=1"])
+    shaping = load_settings(overrides=["tuning.bigrams=false"])
     assert free.shape() == default.shape()
     assert shaping.shape() != default.shape()
     assert len({each.fingerprint() for each in (default, free, shaping)}) == 3
@@ -88,4 +91,51 @@ def test_only_what_shapes_an_index_is_its_shape() -> None:
 def test_every_setting_has_its_name() -> None:
     names = setting_names()
     assert "search.k" in names and len(names) == len(set(names))
-    assert all(len(name.split(".")) == 2 for name in names)
+    assert all(len(name.split(".")) == 2 for name in names if not name.startswith("tuning."))
+
+
+def test_what_was_renamed_is_told() -> None:
+    """In a file, in the environment and on the command line; every new name is one."""
+    names = set(setting_names())
+    assert not names & set(OLD_KEYS)
+    assert {new for new in OLD_KEYS.values() if new} <= names
+    with pytest.raises(ConfigError, match=r"search\.pipeline is called search\.preset now"):
+        load_settings(overrides=["search.pipeline=lexical"])
+    with pytest.raises(ConfigError, match=r"lexical\.k1 is called tuning\.lexical\.k1 now"):
+        load_settings(environment={"PINCITE_LEXICAL__K1": "1"})
+    with pytest.raises(ConfigError, match=r"store\.connections is fixed now"):
+        merged(Settings(), {"store": {"connections": 3}}, origin="file")
+    with pytest.raises(ConfigError, match=r"search\.locators is a part of") as caught:
+        load_settings(overrides=["search.locators=false"])
+    assert caught.value.hint == 'search.without = "places" leaves it out'
+
+
+def test_parts_are_left_out_by_name() -> None:
+    settings = load_settings(overrides=["search.without=typos, names"])
+    assert settings.left_out == {"typos", "names"}
+    assert settings.leaving_out("graph").taking_in("names").left_out == {"graph", "typos"}
+    with pytest.raises(ConfigError, match="no part 'name'") as caught:
+        load_settings(overrides=["search.without=typos,name"])
+    assert "places, names, aliases" in caught.value.hint
+
+
+def test_a_shape_is_stored_as_it_always_was() -> None:
+    stored = {
+        "ingest": {
+            "chunking": "clause",
+            "max_chars": 3000,
+            "split_depth": 0,
+            "profile": "auto",
+            "max_tokens": 1024,
+        },
+        "tokens": {"language": "auto", "bigrams": True},
+    }
+    assert json.dumps(Settings().shape()) == json.dumps(stored)
+    stored["tokens"] = {"language": "german", "bigrams": False}
+    settings = Settings.from_shape({**stored, "more": 1}, origin="index")
+    assert (settings.ingest.language, settings.tuning.bigrams) == ("german", False)
+    assert settings.shape() == stored
+    assert Settings().shaped_as(settings) == settings
+    for broken in ({"tokens": 5}, {"tokens": {"accents": True}}, {"ingest": {"x": 1}}):
+        with pytest.raises(ConfigError, match="index"):
+            Settings.from_shape(broken, origin="index")

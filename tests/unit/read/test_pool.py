@@ -23,7 +23,7 @@ from pincite.read import load
 from pincite.read import workers as pool_module
 from pincite.read.workers import ParseTask, WorkerPool, from_json, to_json
 
-SETTINGS = replace(Settings(), limits=LimitSettings(max_seconds=4.0, max_memory_mb=1000.0))
+SETTINGS = replace(Settings(), limits=LimitSettings(seconds=4.0, max_memory_mb=1000.0))
 
 
 def bad_reader(data: bytes, name: str) -> Any:

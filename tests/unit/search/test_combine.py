@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pincite.model.settings import RerankSettings
+from pincite.model.settings import Reranking
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.rerank import combined
 
@@ -29,8 +29,8 @@ def ids(table: Candidates) -> list[str]:
     return table.names(table.order())
 
 
-def settings(**values: Any) -> RerankSettings:
-    return replace(RerankSettings(enabled=True), **values)
+def settings(**values: Any) -> Reranking:
+    return replace(Reranking(enabled=True), **values)
 
 
 def test_the_formula() -> None:

@@ -38,7 +38,7 @@ SETTINGS = Settings(ingest=IngestSettings(split_depth=1, profile="code"))
 
 def ranked(index: Index, text: str, k: int = 10, *, names: bool = True) -> list[str]:
     """Return what words find, with or without what the query names."""
-    search = SearchSettings(pipeline="lexical", locators=False, names=names)
+    search = SearchSettings(preset="lexical", without="places" if names else "places,names")
     found = build(replace(SETTINGS, search=search), index.opened).find(Query(text), k)
     for hit in found.hits():
         assert sum(hit.features.values()) == pytest.approx(hit.score)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.index.opened import Rows
-from pincite.model.settings import GraphSettings
+from pincite.model.tuning import GraphTuning
 from pincite.search.candidates import Candidates
 from pincite.search.graph import PRESETS, NeighbourLift, pagerank
 from pincite.search.neighbours import Neighbour
@@ -22,7 +22,7 @@ from pincite.search.node_vectors import NodeNearness
 from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
 
-BFS = GraphSettings(mode="bfs", seed_k=12, depth=1, scale="absolute", cap=1e9, seed_power=0.0)
+BFS = GraphTuning(mode="bfs", seed_k=12, depth=1, scale="absolute", cap=1e9, seed_power=0.0)
 QUERY = cast(ParsedQuery, SimpleNamespace(text="anything", is_bare_number=False))
 NUMBER = cast(ParsedQuery, SimpleNamespace(text="210.8", is_bare_number=True))
 
@@ -51,7 +51,7 @@ def given_table(
 
 
 def boosted(
-    graph: Edges, settings: GraphSettings, table: Candidates, query: ParsedQuery = QUERY
+    graph: Edges, settings: GraphTuning, table: Candidates, query: ParsedQuery = QUERY
 ) -> Candidates:
     return NeighbourLift(graph, settings, cast(Rows, Letters()))(query, table)
 
@@ -109,7 +109,7 @@ def test_published_parameters_are_those_of_the_document() -> None:
 
 def test_weights_of_seed_relation_direction_and_crowd_multiply() -> None:
     inner = given_table({"a": 10.0, "b": 5.0})
-    chosen = GraphSettings(
+    chosen = GraphTuning(
         mode="bfs", depth=1, boost=0.1, cap=1.0, term=0.5, backward=0.2, damping=0.5, seed_power=1.0
     )
     graph = Edges("bc", "da", relation="uses", degree=4)
@@ -183,7 +183,7 @@ PAIRS = st.lists(
     st.tuples(LETTERS, LETTERS).filter(lambda p: p[0] != p[1]).map("".join), max_size=20
 )
 SETTINGS = st.builds(
-    GraphSettings,
+    GraphTuning,
     mode=st.sampled_from(["bfs", "ppr"]),
     seed_k=st.integers(0, 12),
     depth=st.integers(0, 3),
@@ -202,7 +202,7 @@ SETTINGS = st.builds(
 @settings(deadline=None, max_examples=300)
 @given(SCORES, PAIRS, SETTINGS, st.booleans())
 def test_laws(
-    scores: dict[str, float], pairs: list[str], chosen: GraphSettings, can_score: bool
+    scores: dict[str, float], pairs: list[str], chosen: GraphTuning, can_score: bool
 ) -> None:
     graph = Edges(*pairs)
     whole = boosted(graph, chosen, given_table(scores, can_score=can_score))
@@ -227,7 +227,7 @@ def test_without_weight_nothing_is_left(
 ) -> None:
     plain = given_table(scores).hits()
     for changes in ({"boost": 0.0}, {"reference": 0.0}, {"seed_k": 0}):
-        chosen = GraphSettings(**{"mode": mode, **changes})  # type: ignore[arg-type]
+        chosen = GraphTuning(**{"mode": mode, **changes})  # type: ignore[arg-type]
         assert boosted(Edges(*pairs), chosen, given_table(scores)).hits() == plain
 
 
@@ -249,6 +249,6 @@ def test_nearness_only_lifts_and_keeps_all_hits(
 def test_who_shares_neighbours_with_the_best_is_near() -> None:
     before = given_table({"a": 5.0, "b": 4.0, "c": 3.0})
     graph = Edges("ax", "ay", "cx", "cy", "bz")
-    after = NodeNearness(graph, GraphSettings(seed_k=1), weight=1.0)(QUERY, before)
+    after = NodeNearness(graph, GraphTuning(seed_k=1), weight=1.0)(QUERY, before)
     near = {hit.chunk_id: hit.raw["nodes"] for hit in after.hits()}
     assert near["c"] > 0.9 > 0.5 > near["b"]

@@ -14,7 +14,7 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.errors import ConfigError, ModelError, PinciteError
-from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import Reranking, Settings
 from pincite.search.http_scorer import HttpScorer
 from pincite.search.scorers import open_scorer
 from pincite.search.windows import BadScores
@@ -44,8 +44,8 @@ class Loopback:
     bodies: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
 
-    def settings(self, **values: Any) -> RerankSettings:
-        chosen = RerankSettings(enabled=True, model="some/reranker", url=self.url, retries=2)
+    def settings(self, **values: Any) -> Reranking:
+        chosen = Reranking(enabled=True, model="some/reranker", url=self.url, retries=2)
         return replace(chosen, **values)
 
     def scorer(self, **values: Any) -> HttpScorer:
@@ -235,8 +235,9 @@ def test_slow_services_are_given_up(service: Loopback) -> None:
 def test_a_search_through_a_service(service: Loopback, make_index: Callable[..., Index]) -> None:
     texts = {f"{n}.md": f"# B\n\n## {n}.1 Part\n\nThe fuse. {'x' * n}\n" for n in range(9)}
     index = make_index(texts)
-    chosen = service.settings(weight=1.0, budget_ms=3000)
-    settings = replace(Settings(), rerank=chosen, search=SearchSettings("lexical", spread=0.0))
+    chosen = {"enabled": True, "url": service.url, "model": "m", "weight": 1.0, "budget_ms": 3000}
+    settings = Settings().changed({"search.preset": "lexical", "tuning.spread": 0.0})
+    settings = settings.changed({f"rerank.{key}": value for key, value in chosen.items()})
     own = Index(index.opened, settings)
     result = own.search("what is the fuse")
     assert len(service.bodies) == 1 and len(service.bodies[0]["documents"]) == 9

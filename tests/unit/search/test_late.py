@@ -11,14 +11,14 @@ import pytest
 from pincite.api import Index
 from pincite.encode.windows import windows_of
 from pincite.model.errors import ConfigError
-from pincite.model.settings import LateSettings, SearchSettings, Settings
+from pincite.model.settings import SearchSettings, Settings
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.late import LateInteraction
 from pincite.update import embed_index, ingest_files
 
 SAMPLES = Path(__file__).parents[3] / "samples"
-LATE = Settings(late=LateSettings(weight=0.3))
+LATE = Settings(search=SearchSettings(late_weight=0.3))
 QUESTION = "How many sockets may a branch circuit have?"
 
 
@@ -91,7 +91,7 @@ def test_without_a_weight_there_is_no_stage_and_nothing_is_kept(
     list(embed_index(tmp_path / "index"))
     with Index.open(tmp_path / "index") as plain:
         assert all(vectors.tokens is None for vectors in plain.snapshot.vectors)
-    for wanted in (LATE, Settings(search=SearchSettings(pipeline="hybrid+late"))):
+    for wanted in (LATE, Settings(search=SearchSettings(preset="hybrid+late"))):
         with pytest.raises(ConfigError, match="no vectors of tokens"):
             Index.open(tmp_path / "index", wanted)
     # With tokens wanted, what lacks them is encoded again.

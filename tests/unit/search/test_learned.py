@@ -11,7 +11,7 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.errors import ModelError
-from pincite.model.settings import LearnSettings, Settings
+from pincite.model.settings import Settings
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.feature_table import NAMES, Features
@@ -46,7 +46,7 @@ def model(feature: str, weight: float, k: int = 10) -> RankerModel:
 
 @pytest.fixture
 def index(make_index: Callable[..., Index]) -> Index:
-    settings = replace(Settings(), search=replace(Settings().search, pipeline="lexical"))
+    settings = Settings().changed({"search.preset": "lexical"})
     return make_index({"code.md": CODE, "other.md": CODE.replace("steel", "brass")}, settings)
 
 
@@ -144,7 +144,7 @@ def test_a_setting_names_the_file(index: Index, tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     save_model(model("bm25_rank", -5.0), file)
     plain = index.search_ranking("box with a cover of steel", 3)
-    settings = replace(index.settings, learn=LearnSettings(str(file)))
+    settings = index.settings.changed({"search.ranker": str(file)})
     assert Index(index.opened, settings).search_ranking("box with a cover of steel", 3) != plain
     file.write_text("{}")
     with pytest.raises(ModelError, match=r"model\.json"):
@@ -159,7 +159,7 @@ def test_a_model_that_reads_vectors_needs_an_index_with_them(
     save_model(replace(model("late_score", 1.0), about={"reads": ["late_score"]}), file)
     with pytest.raises(ModelError, match="reads late_score") as caught:
         Learned.load(file, Features(index.opened))
-    assert "learn.tokens" in (caught.value.hint or "")
+    assert "tuning.token_vectors" in (caught.value.hint or "")
     matches = Features(index.opened, late=lambda question, ids: np.full(len(ids), 0.5))
     stage = Learned.load(file, matches)
     ranked = stage(index.parse("wires"), index.searcher.search(Query("wires"), 5))

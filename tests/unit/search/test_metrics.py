@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 from pincite.api import Index
-from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import Settings, merged
 from pincite.search.metrics import Histogram, Metrics
 from pincite.search.scorers import LazyScorer
 
@@ -32,9 +31,14 @@ def events(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
     return [json.loads(record.getMessage()) for record in caplog.records]
 
 
-def opened(index: Index, scorer: object, **rerank: object) -> Index:
-    chosen = replace(RerankSettings(enabled=True, budget_ms=0), **rerank)  # type: ignore[arg-type]
-    settings = replace(Settings(), rerank=chosen, search=SearchSettings(pipeline="lexical"))
+def opened(index: Index, scorer: object, *, log_queries: bool = False, **rerank: object) -> Index:
+    values = {"enabled": True, "budget_ms": 0, **rerank}
+    chosen = {
+        "search": {"preset": "lexical"},
+        "rerank": values,
+        "serve": {"log_queries": log_queries},
+    }
+    settings = merged(Settings(), chosen, origin="test")
     return Index(index.opened, settings, scorer)  # type: ignore[arg-type]
 
 

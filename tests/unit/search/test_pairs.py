@@ -12,9 +12,10 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.errors import ModelError
-from pincite.model.settings import RerankSettings, SearchSettings, Settings
+from pincite.model.settings import Reranking, SearchSettings, Settings, merged
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates
+from pincite.search.guard import Breaker
 from pincite.search.pipeline import build
 from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode
@@ -55,15 +56,18 @@ def found(
     index: Index, text: str = "which fuse is there", *, seconds: float | None = None
 ) -> Found:
     """Return a query, due in so many seconds, and what words find for it."""
-    search = SearchSettings(pipeline="lexical", locators=False, names=False)
+    search = SearchSettings(preset="lexical", without="places,names")
     table = build(replace(Settings(), search=search), index.opened).find(Query(text), 100)
     deadline = None if seconds is None else time.monotonic() + seconds
     return index.parse(text, deadline=deadline), table
 
 
-def stage(index: Index, scorer: Any, **settings: Any) -> CrossEncode:
-    chosen = replace(RerankSettings(enabled=True, weight=0.9), **settings)
-    return CrossEncode(index.snapshot, scorer, chosen, analyzer=index.opened.analyzer)
+def stage(
+    index: Index, scorer: Any, *, batch: int = 0, breaker: Breaker | None = None, **settings: Any
+) -> CrossEncode:
+    chosen = replace(Reranking(enabled=True, weight=0.9), **settings)
+    words = index.opened.analyzer
+    return CrossEncode(index.snapshot, scorer, chosen, analyzer=words, batch=batch, breaker=breaker)
 
 
 def ids(table: Candidates) -> list[str]:
@@ -254,7 +258,7 @@ def test_a_model_that_still_loads_is_not_broken(index: Index) -> None:
         loads.wait(20)
         return Scorer()
 
-    own = stage(index, LazyScorer("slow", load), breaker_failures=1, batch=1)
+    own = stage(index, LazyScorer("slow", load), breaker=Breaker(1, 30.0), batch=1)
     for _ in range(2):
         assert "did not answer in time" in own(*found(index, seconds=0.3)).notes[0]
     assert own.breaker.state == "closed"
@@ -280,7 +284,7 @@ def test_measurements_want_the_error(index: Index) -> None:
 
 
 def test_the_breaker_spares_a_broken_model(index: Index) -> None:
-    own = stage(index, Broken("crashes"), breaker_failures=2, breaker_seconds=1000.0)
+    own = stage(index, Broken("crashes"), breaker=Breaker(2, 1000.0))
     notes = [own(*found(index)).notes[0] for _ in range(4)]
     assert notes[1] == "not re-ranked: the model failed"
     assert notes[2] == notes[3] and "left alone" in notes[2]
@@ -327,8 +331,10 @@ def test_union_guarantees_the_first_of_the_first_stage(make_index: MakeIndex) ->
 
 
 def settings(**rerank: Any) -> Settings:
-    chosen = replace(RerankSettings(enabled=True, weight=0.9, budget_ms=0), **rerank)
-    return replace(Settings(), rerank=chosen, search=SearchSettings(pipeline="lexical"))
+    tuned = {name: rerank.pop(name) for name in ("mode", "unjudged") if name in rerank}
+    values = {"enabled": True, "weight": 0.9, "budget_ms": 0, **rerank}
+    chosen = Settings().changed({"search.preset": "lexical"})
+    return merged(chosen, {"rerank": values, "tuning": {"rerank": tuned}}, origin="test")
 
 
 def test_a_named_place_stays_first(index: Index) -> None:
@@ -344,7 +350,7 @@ def test_a_named_place_stays_first(index: Index) -> None:
 
 def test_ten_are_the_first_of_many_through_the_pipeline(index: Index) -> None:
     for mode in ("weighted", "rrf", "union", "replace"):
-        chosen = settings(mode=mode, pool=5, diversify="section", most_per_group=1)
+        chosen = settings(mode=mode, pool=5, diversify="section", max_per_group=1)
         own = Index(index.opened, chosen, Scorer(2))
         whole = own.search_ranking("which fuse is there", 100).ids
         assert len(whole) == 9
@@ -378,7 +384,7 @@ def test_warm_and_ready(index: Index) -> None:
 
 
 def test_without_the_switch_nothing_is_read(index: Index) -> None:
-    plain = Index(index.opened, replace(Settings(), search=SearchSettings(pipeline="lexical")))
+    plain = Index(index.opened, replace(Settings(), search=SearchSettings(preset="lexical")))
     assert plain.metrics is None
     assert plain.searcher.rerankers == ["spread"]
     own = Index(index.opened, settings(threshold=0.1, diversify="document"), Scorer())

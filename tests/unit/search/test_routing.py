@@ -9,7 +9,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.index.filters import Groups
-from pincite.model.settings import RoutingSettings, SearchSettings, Settings
+from pincite.model.settings import Settings, merged
+from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Filters, Query
 from pincite.search.pipeline import Searcher, build
 from pincite.search.routing import Route
@@ -29,9 +30,10 @@ def index(make_index: Make) -> Index:
 
 def routed(index: Index, by: str = "folder", **settings: Any) -> Searcher:
     """Return a search by words alone with a router before it."""
-    search = SearchSettings(pipeline="lexical", locators=False, names=False)
-    routing = RoutingSettings(by=by, **settings)  # type: ignore[arg-type]
-    return build(Settings(search=search, routing=routing), index.opened)
+    values = {"preset": "lexical", "without": "places,names", "route_by": by}
+    tuning = {"routing": RoutingTuning(**settings)}
+    chosen = merged(Settings(), {"search": values, "tuning": tuning}, origin="test")
+    return build(chosen, index.opened)
 
 
 def route(index: Index, text: str) -> Route:
@@ -101,7 +103,9 @@ def test_groups_of_the_query_are_kept(index: Index) -> None:
 
 
 def test_settings_put_a_router_into_the_pipeline(make_index: Make) -> None:
-    settings = Settings(routing=RoutingSettings(by="document", top_n=1, min_confidence=0.0))
+    settings = Settings().changed(
+        {"search.route_by": "document", "tuning.routing": RoutingTuning(1, 0.0)}
+    )
     index = make_index(TEXTS, settings)
     result = index.search("theft of a lamp", 10)
     assert documents(index, result.ranking.ids) == {"law/crime.md"}

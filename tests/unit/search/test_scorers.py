@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pincite.model.errors import ConfigError, ModelError
-from pincite.model.settings import RerankSettings, load_settings
+from pincite.model.settings import Reranking, load_settings
 from pincite.search import scorers
 from pincite.search.http_scorer import HttpScorer
 from pincite.search.scorers import LazyScorer, open_scorer
 
-ON = RerankSettings(enabled=True)
+ON = Reranking(enabled=True)
 
 
 class One:
@@ -27,9 +27,9 @@ class One:
 
 
 def test_it_is_off_until_it_is_switched_on() -> None:
-    assert open_scorer(RerankSettings()) is None
+    assert open_scorer(Reranking()) is None
     assert open_scorer(replace(ON, model="none")) is None
-    chosen = load_settings(environment={"PINCITE_RERANK__ENABLED": "true"}).rerank
+    chosen = load_settings(environment={"PINCITE_RERANK__ENABLED": "true"}).reranking
     assert isinstance(open_scorer(chosen), LazyScorer)
 
 

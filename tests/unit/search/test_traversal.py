@@ -116,7 +116,7 @@ def test_a_profile_of_ones_own_is_read(tmp_path: Path, index: Index) -> None:
         '[[traversal.intent]]\nname = "limit"\npatterns = ["(?i)how (?:many|much)"]\n'
     )
     assert load_traversal(str(own)).intents[0].name == "limit"
-    sets = ["search.pipeline=traversal", f"search.traversal={own}"]
+    sets = ["search.preset=traversal", f"search.traversal={own}"]
     result = Index(index.opened, load_settings(overrides=sets)).search("250.122")
     hit = result.ranking.hits[0]
     assert sum(hit.features.values()) == pytest.approx(hit.score)

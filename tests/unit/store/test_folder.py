@@ -14,7 +14,8 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.errors import IndexBusy, StaleIndex, StoreError
-from pincite.model.settings import LimitSettings, Settings, TokenSettings
+from pincite.model.settings import LimitSettings, Settings
+from pincite.model.tuning import Tuning
 from pincite.model.types import Chunk, Document, Enrichment, Link, ParsedDocument, Span
 from pincite.store import manifest as manifest_module
 from pincite.store import snapshot as snapshot_module
@@ -239,7 +240,7 @@ def test_a_child_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     commit(tmp_path, entry("a"))
-    other = Settings(tokens=TokenSettings(bigrams=False)).shape()
+    other = Settings(tuning=Tuning(bigrams=False)).shape()
     with pytest.raises(StaleIndex, match=r"tokens\.bigrams was True, now False"):
         IndexWriter(tmp_path, other).__enter__()
     newer = {**SHAPE, "tokens": {**SHAPE["tokens"], "accents": True}}
@@ -256,7 +257,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
 def test_how_large_a_file_may_be_does_not_shape_the_index(tmp_path: Path) -> None:
     """The hint for a large file says to raise the limit: that must not ask for a rebuild."""
     commit(tmp_path, entry("a"))
-    with IndexWriter(tmp_path, Settings(limits=LimitSettings(max_file_mb=200)).shape()) as writer:
+    with IndexWriter(tmp_path, Settings(limits=LimitSettings(file_mb=200)).shape()) as writer:
         assert writer.base.documents() == ["a"]
 
 

@@ -25,7 +25,7 @@ from pincite.answer.values import Answer, Citation, Sentence, Source, Usage
 from pincite.answer.verify import Verifier
 from pincite.index.filters import NOTHING
 from pincite.model.errors import MALFORMED, ConfigError, ModelError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 from pincite.model.types import Filters, Span
 from pincite.search.reader import IndexReader
 
@@ -211,12 +211,12 @@ class Agent:
     def __init__(
         self,
         index: IndexReader,
-        settings: AnswerSettings | None = None,
+        settings: Answering | None = None,
         *,
         most_steps: int = USUAL_STEPS,
     ) -> None:
         self.index = index
-        self.settings = settings or index.settings.answer
+        self.settings = settings or index.settings.answering
         self.most_steps = most_steps
 
     def answer(self, question: str, *, filters: Filters = NOTHING) -> AgentAnswer:

@@ -17,7 +17,7 @@ from pincite.measure.statistics import compare, mean_with_interval
 from pincite.measure.tune.nested import DEFAULT, TUNED
 from pincite.measure.tune.session import Ablation, Session, counter_of, look
 from pincite.measure.tune.shared import Ground, folded
-from pincite.measure.tune.space import Trial, changes_between, nested, parts_of, said
+from pincite.measure.tune.space import Trial, changes_between, parts_of, said
 from pincite.model.errors import SourceError, reason_of
 from pincite.model.settings import Settings
 from pincite.search.feature_table import Features
@@ -210,19 +210,20 @@ def settings_file(session: Session, folder: Path) -> str:
         lines.append("# So nothing was changed.")
     elif tuned.kept.learned:
         model = str((folder / MODEL).resolve())
-        settings = replace(settings, learn=replace(settings.learn, model=model))
+        settings = replace(settings, search=replace(settings.search, ranker=model))
     notes = {} if not tuned.is_better else _notes_file(session.ablations)
-    changes = nested(changes_between(settings, Settings()))
-    for section, changed in changes.items():
-        lines += ["", f"[{section}]"]
-        said = ""
-        for key, value in changed.items():
-            note = notes.get(f"{section}.{key}", "")
-            if note and note != said:  # settings that belong together are told of once
-                lines.append(f"# {note}")
-                said = note
-            # Strings, numbers and truth values are in TOML as in JSON.
-            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+    section = said = ""
+    for name, value in changes_between(settings, Settings()).items():
+        above, _, key = name.rpartition(".")
+        if above != section:
+            lines += ["", f"[{above}]"]
+            section, said = above, ""
+        note = notes.get(name, "")
+        if note and note != said:  # settings that belong together are told of once
+            lines.append(f"# {note}")
+            said = note
+        # Strings, numbers and truth values are in TOML as in JSON.
+        lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
 
 
@@ -237,5 +238,5 @@ def _notes_file(ablations: Sequence[Ablation]) -> Mapping[str, str]:
         )
         found |= {change.partition("=")[0]: note for change in each.change.split(", ")}
         if each.change.startswith("learned ranker"):
-            found["learn.model"] = note
+            found["search.ranker"] = note
     return found

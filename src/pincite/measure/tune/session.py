@@ -75,7 +75,7 @@ class Sources:
         if self.index is not None:  # it is cut already, whatever the settings say
             shape = current(self.index).shape
             own = Settings.from_shape(shape, origin=str(self.index))
-            self.settings = replace(settings, ingest=own.ingest, tokens=own.tokens)
+            self.settings = settings.shaped_as(own)
 
     def identity(self) -> str:
         """Return what changes when the documents do: the current generation with its hash."""
@@ -110,8 +110,9 @@ class Sources:
         # Codes of tokens are kept too: late interaction is one of the things to try.
         wanted = settings
         spec = spec_of(settings.embedding)
-        if spec is not None and spec.has_tokens and not settings.late.weight:
-            wanted = replace(settings, late=replace(settings.late, weight=USUAL_WEIGHT))
+        if spec is not None and spec.has_tokens and not settings.search.late_weight:
+            search = replace(settings.search, late_weight=USUAL_WEIGHT)
+            wanted = replace(settings, search=search)
         deque(embed_index(folder, wanted), maxlen=0)
         self._folders[name] = folder
         return folder
@@ -133,12 +134,12 @@ def missing(axis: Axis, sources: Sources, ground: Ground) -> str:
     if axis.needs == TOKENS and (
         spec is None or not spec.has_tokens or TokenIndex(ground.opened.snapshot, spec.id).is_empty
     ):
-        return "the index has no codes of tokens (pincite ingest --set late.weight=0.3 adds them)"
+        return "the index has no codes of tokens (ingest with --set search.late_weight=0.3)"
     examples = sum(gold.is_evaluable for gold in ground.golds)
     if axis.needs == EXAMPLES and examples < MIN_EXAMPLES:
         return f"{examples} questions are too few to learn from ({MIN_EXAMPLES} at least)"
-    if axis.needs == EXAMPLES and sources.settings.learn.model:
-        return "learn.model is set already"
+    if axis.needs == EXAMPLES and sources.settings.search.ranker:
+        return "search.ranker is set already"
     return ""
 
 
@@ -269,7 +270,7 @@ def run(
     """Tune: everything that was worked out before comes from the state."""
     asked = check(questions, wish)
     base = sources.settings
-    inner = open_scorer(replace(base.rerank, enabled=True))
+    inner = open_scorer(replace(base.reranking, enabled=True))
     scorer = RememberedPairs(inner, state.pairs()) if inner else None
     ground = sources.ground(base, asked, scorer)
     folds = folded(ground.golds, ground.corpus, wish.folds)
@@ -279,7 +280,7 @@ def run(
     fixed = _fixed(base, axes)
     costs = Costs(bench, [question.text for question in asked])
     # The search begins with the settings in the pipeline that has everything.
-    start = replace(base, search=replace(base.search, pipeline="default"))
+    start = replace(base, search=replace(base.search, preset="default"))
     tuned = tune(bench, start, axes, fixed, costs.together, wish.budget_ms, wish.passes)
     model = None
     if tuned.choice.learned:
@@ -321,8 +322,8 @@ def _fixed(base: Settings, axes: Sequence[Axis]) -> dict[str, Trial]:
     found = {DEFAULT: Trial(base)}
     for preset in PRESETS:
         is_there = preset not in needs or needs[preset] in names
-        if is_there and preset != base.search.pipeline:
-            found[preset] = Trial(replace(base, search=replace(base.search, pipeline=preset)))
+        if is_there and preset != base.search.preset:
+            found[preset] = Trial(replace(base, search=replace(base.search, preset=preset)))
     return found
 
 

@@ -19,7 +19,8 @@ from pincite.measure.learning import Examples, fit, fit_calibrated, folds_by_gro
 from pincite.measure.questions import Question
 from pincite.measure.tune.space import LEARNED_K, Trial, Watcher
 from pincite.model.errors import SourceError
-from pincite.model.settings import LATE, LateSettings, RerankSettings, Settings
+from pincite.model.settings import LATE, RerankSettings, Settings
+from pincite.model.tuning import RerankTuning
 from pincite.model.types import Chunk, Filters, PairScorer, Query
 from pincite.search.candidates import Candidates
 from pincite.search.diversity import section_of
@@ -61,9 +62,9 @@ class Ground:
 
     def plan(self, settings: Settings, k: int) -> TrialPlan:
         """Return the stages of a search with these settings; those of equal ones share tables."""
-        reads = settings.rerank.enabled or settings.search.pipeline == RERANKED
+        reads = settings.rerank.enabled or settings.search.preset == RERANKED
         # No way around a model that fails: it is what is measured.
-        strict = replace(settings, rerank=replace(settings.rerank, on_error="raise"))
+        strict = settings.changed({"tuning.rerank.on_error": "raise"})
         searcher = build(strict, self.opened, self.scorer if reads else None)
         if searcher.meaning is not None:  # a question's vector is the same for all trials
             own = lru_cache(maxsize=None)(searcher.meaning.encode)
@@ -142,10 +143,11 @@ class _Shared:
 
 def _first_stage(settings: Settings) -> str:
     """Return a name for what the first stages depend on: not on settings of later ones."""
-    search = settings.search
-    pipeline = "default" if search.pipeline in (LATE, RERANKED, "hybrid") else search.pipeline
-    plain = replace(search, pipeline=pipeline, spread=0.0)
-    whole = replace(settings, search=plain, late=LateSettings(), rerank=RerankSettings())
+    preset = settings.search.preset
+    preset = "default" if preset in (LATE, RERANKED, "hybrid") else preset
+    search = replace(settings.search, preset=preset, late_weight=0.0)
+    tuning = replace(settings.tuning, spread=0.0, rerank=RerankTuning())
+    whole = replace(settings, search=search, tuning=tuning, rerank=RerankSettings())
     return whole.fingerprint()
 
 
@@ -154,8 +156,8 @@ def _settings_of(stage: str, settings: Settings) -> Hashable:
     if stage == "late":
         return settings.late_weight
     if stage == "learned":
-        return settings.learn
-    return settings.search.spread if stage == "spread" else settings.rerank
+        return settings.search.ranker
+    return settings.tuning.spread if stage == "spread" else settings.reranking
 
 
 By = Literal["document", "section", "wording"]
@@ -277,7 +279,7 @@ class LearnedTrials:
         name = trial.settings.fingerprint()
         if self._last is None or self._last[0] != name:
             features = Features(ground.opened)
-            plan = ground.plan(trial.settings, max(self.depth, trial.settings.search.depth))
+            plan = ground.plan(trial.settings, max(self.depth, trial.settings.tuning.depth))
             tables, lines, grades, sizes = [], [], [], []
             for at, gold in enumerate(ground.golds):
                 table = ground.table(at, plan)

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from pincite.index.postings import Array
 from pincite.model.errors import IndexBusy, StaleIndex, StoreError
-from pincite.model.settings import LATE, Settings, merged
+from pincite.model.settings import LATE, Settings, flat, merged, nested
 from pincite.model.types import PairScorer
 from pincite.search.pipeline import RERANKED
 
@@ -32,8 +32,8 @@ class Watcher(Protocol):
         """A question was asked under so many trials."""
 
 
-# Sections and keys with the values that a trial gives them.
-Change = Mapping[str, Mapping[str, Any]]
+# Settings as ``section.key`` with the values that a trial gives them.
+Change = Mapping[str, Any]
 # What an axis cannot be tried without.
 VECTORS, TOKENS, FILES, EXAMPLES = "vectors", "tokens", "files", "examples"
 LEARNED_K = 20
@@ -62,6 +62,7 @@ class Axis:
     changes: tuple[Change, ...]
     needs: str = ""
     learned: tuple[str, ...] = ()  # kinds of rankers, where this is the axis of learning
+    part: str = ""  # what is tried with and without it
     when: Callable[[Settings], bool] = lambda _: True  # whether it makes sense beside the others
 
     def options(self, trial: Trial) -> list[Trial]:
@@ -70,8 +71,11 @@ class Axis:
         if not self.when(trial.settings):
             return found
         for change in self.changes:
-            settings = merged(trial.settings, change, origin="tune")
+            settings = merged(trial.settings, nested(change), origin="tune")
             found.append(Trial(settings, "" if settings.rerank.enabled else trial.learned))
+        if self.part:
+            both = trial.settings.taking_in(self.part), trial.settings.leaving_out(self.part)
+            found += [replace(trial, settings=settings) for settings in both]
         if self.learned:
             unread = replace(trial.settings.rerank, enabled=False)
             alone = replace(trial.settings, rerank=unread)
@@ -83,29 +87,38 @@ def _grid(section: str, **values: Sequence[Any]) -> tuple[Change, ...]:
     """Return every combination of values of one section.
 
     >>> _grid("lexical", k1=[0.2, 0.4], b=[0.6])
-    ({'lexical': {'k1': 0.2, 'b': 0.6}}, {'lexical': {'k1': 0.4, 'b': 0.6}})
+    ({'lexical.k1': 0.2, 'lexical.b': 0.6}, {'lexical.k1': 0.4, 'lexical.b': 0.6})
     """
+    return _all_of({f"{section}.{name}": some for name, some in values.items()})
+
+
+def _all_of(values: Mapping[str, Sequence[Any]]) -> tuple[Change, ...]:
     found: list[dict[str, Any]] = [{}]
     for name, some in values.items():
         found = [{**each, name: value} for each in found for value in some]
-    return tuple({section: each} for each in found)
+    return tuple(found)
+
+
+def _fusion(method: str, weights: Sequence[float]) -> tuple[Change, ...]:
+    return _all_of({"tuning.fusion": [method], "search.meaning_weight": weights})
 
 
 _FUSIONS = (
-    *_grid("hybrid", method=["theoretical"], dense_weight=[0.6, 0.7, 0.8, 0.9]),
-    *_grid("hybrid", method=["minmax"], dense_weight=[0.3, 0.5, 0.7]),
-    *_grid("hybrid", method=["rrf", "zscore"], dense_weight=[0.5]),
-    {"hybrid": {"dense_weight": 0.0}},
+    *_fusion("theoretical", [0.6, 0.7, 0.8, 0.9]),
+    *_fusion("minmax", [0.3, 0.5, 0.7]),
+    *_fusion("rrf", [0.5]),
+    *_fusion("zscore", [0.5]),
+    {"search.meaning_weight": 0.0},
 )
 _GRAPHS = (
-    {"graph": {"mode": "off"}},
-    *_grid("graph", mode=["bfs"], boost=[0.05, 0.1], depth=[1, 2]),
-    {"graph": {"mode": "ppr", "boost": 0.05, "depth": 2}},
+    {"tuning.graph.mode": "off"},
+    *_grid("tuning.graph", mode=["bfs"], boost=[0.05, 0.1], depth=[1, 2]),
+    *_grid("tuning.graph", mode=["ppr"], boost=[0.05], depth=[2]),
 )
 _READERS = (
-    {"rerank": {"enabled": False}},
+    {"rerank.enabled": False},
     *_grid("rerank", enabled=[True], pool=[5, 10], weight=[0.2, 0.3, 0.4, 0.6]),
-    {"rerank": {"enabled": True, "mode": "rrf", "pool": 10, "weight": 0.5}},
+    {"rerank.enabled": True, "tuning.rerank.mode": "rrf", "rerank.pool": 10, "rerank.weight": 0.5},
 )
 # In this order they are gone through: what finds candidates before what orders them.
 AXES = (
@@ -117,22 +130,19 @@ AXES = (
         ),
         FILES,
     ),
-    Axis("tokens", _grid("tokens", language=["auto", "none"]), FILES),
+    Axis("tokens", _grid("ingest", language=["auto", "none"]), FILES),
     Axis("fusion", _FUSIONS, VECTORS),
-    Axis("saturation", _grid("lexical", k1=[0.2, 0.4, 0.8, 1.5], b=[0.4, 0.6, 0.8])),
-    Axis("phrases", _grid("lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0])),
-    Axis("question words", _grid("lexical", content_words=[True, False])),
-    Axis("names", _grid("search", names=[True, False])),
+    Axis("saturation", _grid("tuning.lexical", k1=[0.2, 0.4, 0.8, 1.5], b=[0.4, 0.6, 0.8])),
     Axis(
-        "aliases",
-        (
-            {"search": {"aliases": False}},
-            *_grid("search", aliases=[True], alias_weight=[0.1, 0.2, 0.4]),
-        ),
+        "phrases",
+        _grid("tuning.lexical", bigram_weight=[0.0, 0.5, 1.0], window_weight=[0.0, 0.5, 1.0]),
     ),
+    Axis("question words", _grid("tuning.lexical", content_words=[True, False])),
+    Axis("names", (), part="names"),
+    Axis("aliases", _grid("tuning", alias_weight=[0.0, 0.1, 0.2, 0.4])),
     Axis("graph", _GRAPHS),
-    Axis("late interaction", _grid("late", weight=[0.0, 0.1, 0.2, 0.3, 0.5]), TOKENS),
-    Axis("spread", _grid("search", spread=[0.0, 0.04, 0.08, 0.12])),
+    Axis("late interaction", _grid("search", late_weight=[0.0, 0.1, 0.2, 0.3, 0.5]), TOKENS),
+    Axis("spread", _grid("tuning", spread=[0.0, 0.04, 0.08, 0.12])),
     Axis("cross-encoder", _READERS),
     # Reading is what takes time: more is read only where more was better.
     Axis(
@@ -146,35 +156,38 @@ AXES = (
 
 def parts_of(trial: Trial) -> tuple[str, ...]:
     """Return the parts of a search that are switched on: the fewer, the simpler."""
-    settings, pipeline = trial.settings, trial.settings.search.pipeline
+    settings, pipeline = trial.settings, trial.settings.search.preset
+    tuning, out = settings.tuning, settings.left_out
     reads = settings.rerank.enabled or pipeline == RERANKED
     after = {"cross-encoder": reads, "learned ranker": bool(trial.learned)}
     if pipeline in ("dense", "traversal"):
         alone = "meaning" if pipeline == "dense" else "traversal"
         return (alone, *(name for name, is_on in after.items() if is_on))
-    has_meaning = pipeline != "lexical" and settings.hybrid.dense_weight > 0
+    has_meaning = (
+        pipeline != "lexical" and settings.search.meaning_weight > 0 and "dense" not in out
+    )
     found = {
         "words": True,
-        "pairs": settings.lexical.bigram_weight > 0,
-        "windows": settings.lexical.window_weight > 0,
+        "pairs": tuning.lexical.bigram_weight > 0,
+        "windows": tuning.lexical.window_weight > 0,
         "meaning": has_meaning,
-        "names": settings.search.names,
-        "aliases": settings.search.aliases,
-        "graph": settings.graph.mode != "off" or pipeline == "hybrid+graph",
+        "names": True,
+        "aliases": tuning.alias_weight > 0,
+        "graph": tuning.graph.mode != "off" or pipeline == "hybrid+graph",
         "late interaction": has_meaning and settings.late_weight > 0,
-        "spread": settings.search.spread > 0,
+        "spread": tuning.spread > 0,
         **after,
     }
-    return tuple(name for name, is_on in found.items() if is_on)
+    return tuple(name for name, is_on in found.items() if is_on and name not in out)
 
 
 def cost_class(trial: Trial) -> str:
     """Return a name for all trials that take the same time: weights cost nothing, stages do."""
     settings, parts = trial.settings, parts_of(trial)
-    facts: dict[str, Any] = {"parts": parts, "depth": settings.search.depth}
+    facts: dict[str, Any] = {"parts": parts, "depth": settings.tuning.depth}
     facts |= {"shape": settings.shape(), "learned": trial.learned}
     if "graph" in parts:
-        facts["graph"] = [settings.graph.mode, settings.graph.depth]
+        facts["graph"] = [settings.tuning.graph.mode, settings.tuning.graph.depth]
     if "cross-encoder" in parts:
         facts["pool"] = settings.rerank.pool
     return json.dumps(facts, sort_keys=True)
@@ -186,22 +199,8 @@ def changes_between(settings: Settings, default: Settings) -> dict[str, Any]:
     >>> changes_between(merged(Settings(), {"search": {"k": 3}}, origin=""), Settings())
     {'search.k': 3}
     """
-    found = {}
-    for section in fields(Settings):
-        mine, other = getattr(settings, section.name), getattr(default, section.name)
-        for name, value in asdict(mine).items():
-            if value != getattr(other, name):
-                found[f"{section.name}.{name}"] = value
-    return found
-
-
-def nested(flat: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return ``section.key`` values by section, as a settings file has them."""
-    found: dict[str, dict[str, Any]] = {}
-    for key, value in flat.items():
-        section, _, name = key.partition(".")
-        found.setdefault(section, {})[name] = value
-    return found
+    other = dict(flat(default))
+    return {key: value for key, value in flat(settings) if value != other[key]}
 
 
 def said(trial: Trial, default: Settings) -> str:
@@ -221,13 +220,10 @@ def undoings(trial: Trial, default: Settings) -> dict[str, Trial]:
     together: dict[str, dict[str, Any]] = {}
     for key, value in changes_between(trial.settings, default).items():
         together.setdefault(_belongs(key), {})[key] = value
-    found = {}
+    found, before = {}, dict(flat(default))
     for some in together.values():
-        old = {
-            section: {name: getattr(getattr(default, section), name) for name in names}
-            for section, names in nested(some).items()
-        }
-        settings = merged(trial.settings, old, origin="tune")
+        old = {key: before[key] for key in some}
+        settings = merged(trial.settings, nested(old), origin="tune")
         words = ", ".join(f"{key}={value}" for key, value in some.items())
         found[words] = Trial(settings, trial.learned)
     if trial.learned:
@@ -237,10 +233,12 @@ def undoings(trial: Trial, default: Settings) -> dict[str, Trial]:
 
 def _belongs(key: str) -> str:
     """Return a name for the settings that stand or fall with this one."""
-    section, _, name = key.partition(".")
-    if section == "search":
-        return "aliases" if "alias" in name else name
-    return key if section == "lexical" else section
+    section, _, name = key.removeprefix("tuning.").partition(".")
+    if key == "ingest.language":
+        return key
+    if key in ("tuning.fusion", "search.meaning_weight"):
+        return "fusion"
+    return section if section in ("ingest", "graph", "rerank", "routing") and name else key
 
 
 FORMAT = 1

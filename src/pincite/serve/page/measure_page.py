@@ -254,7 +254,7 @@ FEATURES, ROUTES = 15, 12
 
 def learned(service: SearchService) -> dict[str, Any]:
     """Return what the learned ranker looks at, if the settings name one."""
-    name = service.settings.learn.model
+    name = service.settings.search.ranker
     if not name:
         return {}
     try:

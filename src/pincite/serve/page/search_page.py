@@ -289,7 +289,7 @@ async def why(request: Request, look: TheLook, visit: Reader) -> Response:
         values: dict[str, Any] = {
             "told": lambda: explained(index, look),
             "pipelines": list(PRESETS),
-            "pipeline": look.rest.get("a") or index.settings.search.pipeline,
+            "pipeline": look.rest.get("a") or index.settings.search.preset,
             "other": look.rest.get("b", ""),
             "place": look.rest.get("place", ""),
             "coloured": COLOURED,
@@ -333,7 +333,7 @@ def _told(index: IndexReader, look: Look) -> dict[str, Any]:
     parts = {n for p in result.passages for n, value in p.hit.features.items() if value}
     longest = max(seconds.values(), default=0.0) or 1.0
     return {
-        "pipeline": index.settings.search.pipeline,
+        "pipeline": index.settings.search.preset,
         "stages": names,
         "features": sorted(parts, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n)),
         "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
@@ -399,13 +399,13 @@ _others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDiction
 
 def with_pipeline(index: IndexReader, name: str) -> IndexReader:
     """Return the same documents searched by another pipeline; kept as long as the index is."""
-    if not name or name == index.settings.search.pipeline:
+    if not name or name == index.settings.search.preset:
         return index
     if name not in PRESETS:
         raise ConfigError(f"no pipeline {name!r}", hint=f"known: {', '.join(PRESETS)}")
     with _lock:
         known = _others.setdefault(index, {})
         if name not in known:
-            search = replace(index.settings.search, pipeline=name)
+            search = replace(index.settings.search, preset=name)
             known[name] = IndexReader(index.opened, replace(index.settings, search=search))
         return known[name]

@@ -21,7 +21,7 @@ import numpy as np
 from pincite.model.errors import ConfigError, StoreError, StoreUnavailable, redact_url
 from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
-from pincite.store.server.engine_parts import Troubles, pieces
+from pincite.store.server.engine_parts import CONNECTIONS, Troubles, pieces
 
 LIKE = "like chroma://localhost:8000/laws"
 OPTIONS = {"tenant": "default_tenant", "database": "default_database", "tls": "false"}
@@ -201,7 +201,7 @@ class ChromaClient:
             base_url=f"{scheme}://{host}:{parts.port or DEFAULT_PORT}/api/v2",
             headers=headers,
             timeout=self._patience(self.seconds),
-            limits=self._httpx.Limits(max_connections=settings.connections),
+            limits=self._httpx.Limits(max_connections=CONNECTIONS),
         )
         database = f"tenants/{options['tenant']}/databases/{options['database']}"
         self._collections = f"/{database}/collections"

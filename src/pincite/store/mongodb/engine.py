@@ -28,6 +28,7 @@ from pincite.store.files import Array
 from pincite.store.manifest import manifest_of
 from pincite.store.server.contract import TABLES, Row, StoreEngine
 from pincite.store.server.engine_parts import (
+    CONNECTIONS,
     Lease,
     SegmentHomes,
     Troubles,
@@ -92,7 +93,7 @@ class MongoClient:
             self._client = self._pymongo.MongoClient(
                 address.url,
                 appname="pincite",
-                maxPoolSize=settings.connections + 1,  # one for the writer's lease
+                maxPoolSize=CONNECTIONS + 1,  # one for the writer's lease
                 waitQueueTimeoutMS=milliseconds,
                 serverSelectionTimeoutMS=min(milliseconds, int(1000 * CONNECT_SECONDS)),
                 connectTimeoutMS=int(1000 * CONNECT_SECONDS),

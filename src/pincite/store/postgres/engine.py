@@ -28,7 +28,7 @@ from pincite.store.postgres.connections import (
     vector_rows,
 )
 from pincite.store.server.contract import TABLES, Row, StoreEngine
-from pincite.store.server.engine_parts import gone
+from pincite.store.server.engine_parts import CONNECTIONS, gone
 
 # A model with fewer vectors is compared one by one: milliseconds, and nothing is missed.
 EXACT_UP_TO = 10_000
@@ -94,7 +94,7 @@ class PostgresEngine(StoreEngine):
         self._address = PostgresAddress(url)
         self.shown = self._address.shown
         self._exact = settings.exact
-        limits = settings.timeout_seconds, settings.connections
+        limits = settings.timeout_seconds, CONNECTIONS
         self._connections = Connections(self._address, *limits)
         # The server takes its index of vectors for dearer than it is: here it may not sort instead.
         self._indexed = Connections(self._address, *limits, {"enable_sort": "off"})

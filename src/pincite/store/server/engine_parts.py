@@ -20,6 +20,7 @@ WATCH_SECONDS = 0.5
 LAST_BEAT_SECONDS = 1.0
 # What is sent at a time, so that one answer of the server never takes long.
 BATCH_BYTES = 8_000_000
+CONNECTIONS = 8  # so many questions are asked of a server at a time; more wait
 T = TypeVar("T")
 
 
@@ -111,7 +112,7 @@ class Troubles:
     def busy(self) -> StoreUnavailable:
         return StoreUnavailable(
             f"{self._shown}: all connections were busy for {self._seconds:g} s",
-            hint="raise store.connections, or ask for less at a time",
+            hint="ask for less at a time",
         )
 
     def slow(self) -> StoreUnavailable:

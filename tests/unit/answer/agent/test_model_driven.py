@@ -11,13 +11,13 @@ import pytest
 from pincite.answer.agent.agent import Agent, AgentAnswer
 from pincite.api import Index
 from pincite.model.errors import ModelError
-from pincite.model.settings import AnswerSettings
+from pincite.model.settings import Answering
 
 from .conftest import Script, calls
 
 
 def asked(index: Index, script: Script, steps: int = 6, **settings: Any) -> AgentAnswer:
-    own = replace(AnswerSettings(url=script.url, model="m", retries=0), **settings)
+    own = replace(Answering(url=script.url, model="m", retries=0), **settings)
     return Agent(index, own, most_steps=steps).answer("Which fuse for 20 m of cable?")
 
 
