@@ -20,10 +20,11 @@ from typing import Any
 
 import pytest
 
-from pincite.api import Index, Result
+from pincite.api import Index
 from pincite.model.settings import SearchSettings, Settings
 from pincite.read.load import find_files
 from pincite.search.guard import Breaker
+from pincite.search.reader import Result
 from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[2] / "samples"
