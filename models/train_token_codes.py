@@ -20,7 +20,7 @@ from pincite.encode.encoders import OnnxEncoder
 from pincite.encode.models import spec_of, write_hashes
 from pincite.model.settings import EmbeddingSettings
 
-TARGET = Path(__file__).parents[1] / "src" / "pincite" / "embed" / "minilm" / "token_codes.npz"
+TARGET = Path(__file__).parents[1] / "src" / "pincite" / "encode" / "minilm" / "token_codes.npz"
 DIMENSIONS, PARTS = 84, 14
 TEXTS, WEIGHED = 1800, 12_000  # whose tokens are looked at, whose words are counted
 SAMPLE, ROUNDS = 40_000, 25

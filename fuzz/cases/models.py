@@ -62,7 +62,7 @@ def _shipped(part: str) -> Path:
 
 def _encoder(folder: Path) -> Path:
     """Return a copy of the shipped encoder, in a folder of its own."""
-    return Path(shutil.copytree(_shipped("embed"), folder / "model"))
+    return Path(shutil.copytree(_shipped("encode"), folder / "model"))
 
 
 def _encode(home: Path) -> None:
@@ -72,8 +72,8 @@ def _encode(home: Path) -> None:
 
 def _cross(folder: Path) -> Path:
     home = folder / "cross"
-    shutil.copytree(_shipped("rerank"), home)
-    shutil.copy(_shipped("embed") / "tokenizer.json", home)
+    shutil.copytree(_shipped("search"), home)
+    shutil.copy(_shipped("encode") / "tokenizer.json", home)
     return home
 
 
@@ -129,7 +129,7 @@ def outside(location: str, folder: Path) -> None:
     home = folder / "model"
     home.mkdir()
     (home / "model.onnx").write_bytes(model.SerializeToString())
-    shutil.copy(_shipped("embed") / "tokenizer.json", home)
+    shutil.copy(_shipped("encode") / "tokenizer.json", home)
     (folder / "secret").write_bytes(b"0123456789abcdef")
     _encode(home)
     raise AssertionError("the weights were read from outside the model's folder")

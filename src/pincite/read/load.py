@@ -354,8 +354,9 @@ def _files_in(folder: Path, passed_over: list[Path]) -> Iterator[Path]:
         ]
         for name in names:
             file = here / name
-            leads_out = file.is_symlink() and not file.resolve().is_relative_to(root)
-            if name.startswith(".") or not file.is_file() or leads_out:
+            if name.startswith(".") or not file.is_file():  # neither is a link to itself
+                continue
+            if file.is_symlink() and not file.resolve().is_relative_to(root):  # leads out
                 continue
             if file.suffix.lower() in READERS:
                 yield file
