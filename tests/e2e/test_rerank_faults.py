@@ -116,8 +116,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def reranking(index: Index, scorer: Faulty, failures: int, seconds: float = 0.5) -> Index:
     own = Index(index.opened, index.settings.changed({"rerank.enabled": True}), scorer)
-    assert own._pairs is not None
-    own._pairs.breaker = own._pairs.guard.breaker = Breaker(failures, seconds)
+    stage = own.searcher.reranker
+    assert stage is not None
+    stage.breaker = stage.guard.breaker = Breaker(failures, seconds)
     return own
 
 
@@ -151,7 +152,7 @@ def faulty_run(index: Index, how: str, budget: float, plain: Run) -> Run:
         is_read = any("rerank" in hit.raw for hit in mine.ranking.hits)
         assert mine.ranking.notes or is_read or not mine.ranking.hits
     if how in ("crashes", "no memory", "nan", "wrong shape"):
-        assert own._pairs is not None and own._pairs.breaker.opened >= 1
+        assert own.searcher.reranker is not None and own.searcher.reranker.breaker.opened >= 1
     scorer.healed.set()
     recovered(own)
     return run
@@ -163,7 +164,10 @@ def recovered(own: Index) -> None:
     while time.monotonic() < until:
         result = own.search(f"{QUESTIONS[0]} {time.monotonic()}", budget_ms=5000)
         if any("rerank" in hit.raw for hit in result.ranking.hits):
-            assert own._pairs is not None and own._pairs.breaker.state == "closed"
+            assert (
+                own.searcher.reranker is not None
+                and own.searcher.reranker.breaker.state == "closed"
+            )
             return
         time.sleep(0.1)
     raise AssertionError(f"still not re-ranked: {result.ranking.notes}")
@@ -173,6 +177,7 @@ def test_a_hanging_model_does_not_keep_a_program_from_ending(index: Index) -> No
     code = f"""
 import threading
 from pincite.api import Index
+from pincite.model.settings import Settings
 class Hangs:
     id = "hangs"
     def score(self, query, texts):
