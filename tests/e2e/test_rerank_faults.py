@@ -116,8 +116,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def reranking(index: Index, scorer: Faulty, failures: int, seconds: float = 0.5) -> Index:
     own = Index(index.opened, index.settings.changed({"rerank.enabled": True}), scorer)
-    assert own._pairs is not None
-    own._pairs.breaker = own._pairs.guard.breaker = Breaker(failures, seconds)
+    stage = own.searcher.reranker
+    assert stage is not None
+    stage.breaker = stage.guard.breaker = Breaker(failures, seconds)
     return own
 
 
@@ -176,6 +177,7 @@ def test_a_hanging_model_does_not_keep_a_program_from_ending(index: Index) -> No
     code = f"""
 import threading
 from pincite.api import Index
+from pincite.model.settings import Settings
 class Hangs:
     id = "hangs"
     def score(self, query, texts):
