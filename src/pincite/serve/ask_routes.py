@@ -209,7 +209,7 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 async def ask(body: AskBody, request: Request, visit: Reader) -> Response:
     """Answer a question with citations that were checked, or say why there is no answer."""
     filters = body.filters.filters()
-    answering = Answering(visit, body.collection, body.question, body.k, filters)
+    answering = AnswerRequest(visit, body.collection, body.question, body.k, filters)
     if not wants_stream(body.stream, request):
         return reply(await answering.whole())
     return event_stream(_lines(await answering.stream()))
@@ -232,7 +232,7 @@ async def old_ask(body: OldBody, request: Request, visit: Reader) -> Response:
     """The same as /v1/ask; events, unless the client accepts nothing but JSON."""
     if not body.query.strip():
         raise ServiceError("the query is empty", 422)
-    answering = Answering(visit, body.collection, body.query, body.k)
+    answering = AnswerRequest(visit, body.collection, body.query, body.k)
     if request.headers.get("accept", "").strip() == "application/json":
         return reply(await answering.whole())
     return event_stream(_lines(await answering.stream()))
@@ -243,7 +243,7 @@ def wants_stream(asked: bool | None, request: Request) -> bool:
     return STREAM in request.headers.get("accept", "") if asked is None else asked
 
 
-class Answering:
+class AnswerRequest:
     """One question to one collection, in either of the two ways."""
 
     def __init__(
@@ -350,7 +350,7 @@ async def say(session: SessionId, body: MessageBody, request: Request, visit: Re
     if not question.strip():
         raise ServiceError("the message is empty", 422)
     visit.asked.query = question
-    answering = Answering(
+    answering = AnswerRequest(
         visit,
         body.collection,
         question,

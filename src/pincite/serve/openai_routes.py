@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Message
 from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, TokenEvent
-from pincite.serve.ask_routes import Answering, AnswerStream, event_stream
+from pincite.serve.ask_routes import AnswerRequest, AnswerStream, event_stream
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import ERRORS, Reader, Visit, reply, schema
 from pincite.serve.search_routes import as_base64, check_count, embedded, encoder_of
@@ -274,7 +274,7 @@ async def chat(body: ChatBody, visit: Reader) -> Response:
     """Answer the last message from the documents, with citations; also where there is none."""
     said = [(each.role, each.content) for each in body.messages]
     question, history = question_of(said)
-    answering = Answering(visit, body.chosen_collection(), question, history=history)
+    answering = AnswerRequest(visit, body.chosen_collection(), question, history=history)
     completion = Completion(f"chatcmpl-{secrets.token_hex(12)}", body.model or MODEL)
     stream = await answering.stream()
     if body.stream:
