@@ -218,7 +218,7 @@ def main() -> None:
         fitting = [each for each in examples if each.features and _is_for_fitting(each)]
         model = fitted(fitting)
         least = round(threshold_of(model, fitting), 2)
-        sys.stdout.write(f"{model}\nleast_confidence = {least}\n")
+        sys.stdout.write(f"{model}\nmin_confidence = {least}\n")
     report(model, least, [each for each in examples if not _is_for_fitting(each)])
     samples(least)
 

@@ -12,7 +12,7 @@ from pincite.model.settings import LimitSettings, Settings
 from pincite.read.workers import ParseTask, WorkerPool
 
 SECONDS = 30.0
-LIMITS = LimitSettings(seconds=SECONDS, max_memory_mb=1500.0)
+LIMITS = LimitSettings(seconds=SECONDS, memory_mb=1500.0)
 
 
 @cache

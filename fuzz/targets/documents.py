@@ -142,7 +142,7 @@ def read_docx(data: bytes) -> None:
 
 @cache
 def _pool() -> WorkerPool:
-    limits = LimitSettings(seconds=30, max_memory_mb=1500)
+    limits = LimitSettings(seconds=30, memory_mb=1500)
     return WorkerPool(Settings(limits=limits), workers=1)
 
 

@@ -10,7 +10,7 @@ from bench.multiple_choice.questions import LETTERS, read_exam
 from fuzz.harness import SAMPLES, Target, filed, halves, work_folder
 from pincite.maintain.replay import _filters, _read
 from pincite.measure import imports, questions, runs
-from pincite.measure.imports import graded, read_qrels, read_run
+from pincite.measure.imports import read_qrels, write_qrels
 from pincite.measure.runs import grades, load_run, save_run
 from pincite.model.errors import SourceError
 
@@ -44,11 +44,10 @@ def imported(form: str, data: bytes) -> None:
 
 
 def trec(data: bytes) -> None:
-    first, second = halves(data)
-    qrels, run = read_qrels(filed(first, "qrels")), read_run(filed(second, "run"))
-    if qrels:
-        grades = graded(qrels, run)
-        assert len(grades.lengths) == len(qrels)
+    """Grades of a question as trec_eval reads them; what was read is written and read back."""
+    qrels = read_qrels(filed(data, "qrels"))
+    back = "".join(write_qrels(qrels)).encode("utf-8", "surrogatepass")
+    assert read_qrels(filed(back, "back")) == qrels
 
 
 def stored_run(data: bytes) -> None:

@@ -58,6 +58,7 @@ FILTERS = (
 _KILLED = """
 import os, sys
 from pincite.index.builder import IndexBuilder
+from pincite.model.settings import Settings
 from tests.stores.documents import library, loaded
 settings = Settings()
 builder = IndexBuilder(sys.argv[1], settings)

@@ -23,7 +23,7 @@ from pincite.read import load
 from pincite.read import workers as pool_module
 from pincite.read.workers import ParseTask, WorkerPool, from_json, to_json
 
-SETTINGS = replace(Settings(), limits=LimitSettings(seconds=4.0, max_memory_mb=1000.0))
+SETTINGS = replace(Settings(), limits=LimitSettings(seconds=4.0, memory_mb=1000.0))
 
 
 def bad_reader(data: bytes, name: str) -> Any:
@@ -52,7 +52,7 @@ WORDS = ["hang", "crash", "eat", "break", "leave"]
 
 def read_bad_batch() -> list[tuple[str, str, str]]:
     """Return name, words and error of each file of a batch in which every other one is bad."""
-    load.READERS[".bad"] = "bad"
+    load.READERS[".bad"] = "formats.bad"
     sys.modules["pincite.read.formats.bad"] = SimpleNamespace(read=bad_reader)  # type: ignore[assignment]
     tasks: list[ParseTask | str] = []
     for i, word in enumerate(WORDS):

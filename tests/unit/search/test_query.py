@@ -62,6 +62,9 @@ def test_a_search_reads_a_question_once(index: Index, counts: Counter[str]) -> N
 
 def test_an_answer_reads_a_question_once(index: Index, counts: Counter[str]) -> None:
     assert Asker(index).answer("What does error E-07 mean?").text
+    assert counts == ONCE
+    counts.clear()
+    assert Asker(index).answer("What does 210.8 say?").text  # a place that is named is looked up
     assert counts == ONCE | {"mention spans": 1}
 
 
