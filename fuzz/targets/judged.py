@@ -140,10 +140,10 @@ TARGETS = [
     ),
     Target(
         "trec-files",
-        "a line of figures for each question, or SourceError",
+        "grades that are read back as they were written, or SourceError",
         trec,
-        lambda: [b"q1 0 d1 1\n\0q1 Q0 d1 1 2.5 x\n"],
-        ("Q0", "inf", "-1", "nan", "\t", "99"),
+        lambda: [b"q1 0 d1 1\nq1 0 d2 0\n"],
+        ("0", "inf", "-1", "nan", "\t", "99"),
         smoke=300,
     ),
     Target(
