@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 LARGEST_WHEEL = 40_000_000
 KINDS = {
     *(".py", ".typed", ".md", ".txt", ".toml", ".json", ".jsonl", ".sql"),
-    *(".onnx", ".npz", ".css", ".js", ".svg", ".html"),
+    *(".onnx", ".npz", ".css", ".js", ".svg", ".html", ".j2"),
 }
 # Of pincite/, of share/, and of the source archive.
 NEEDED = [

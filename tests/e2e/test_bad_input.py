@@ -275,14 +275,14 @@ BAD_SETTINGS = [
         "check the path",
     ),
     (["--config", "bad.toml"], "bad.toml cannot be read as TOML", "docs/settings.md"),
-    (["--config", "unknown.toml"], "unknown setting tokens.langage", "ingest.language"),
+    (["--config", "unknown.toml"], "unknown setting ingest.langage", "ingest.language"),
     (["--config", "latin.toml"], "latin.toml cannot be read", "docs/settings.md"),
 ]
 
 
 def test_bad_settings(tmp_path: Path, built: Path) -> None:
     (tmp_path / "bad.toml").write_text("[search\nk = 5")
-    (tmp_path / "unknown.toml").write_text("[tokens]\nlangage = 'english'")
+    (tmp_path / "unknown.toml").write_text("[ingest]\nlangage = 'english'")
     (tmp_path / "latin.toml").write_bytes(b"# \xe4")
     options = [
         [option, str(tmp_path / value) if option == "--config" else value]

@@ -17,7 +17,7 @@ import pytest
 from cluster_work import LOCAL
 
 from pincite import cluster as clusters
-from pincite.cluster import LOST, PIECES_PER_CPU, Cluster, WorkPiece, connected
+from pincite.cluster import LOST, PIECES_PER_CPU, RETRIES, Cluster, WorkPiece, connected
 from pincite.encode import batches
 from pincite.model.errors import ClusterError, ConfigError, MissingExtra, SourceError
 from pincite.model.settings import LimitSettings, Settings
@@ -86,7 +86,7 @@ def test_a_lost_piece_is_done_again(spread: Spread, tmp_path: Path) -> None:
 
 def test_a_piece_that_is_always_lost_is_not_tried_for_ever(spread: Spread, tmp_path: Path) -> None:
     assert spread(cluster_work.dies_always, range(1)) == [(0, LOST)]
-    assert cluster_work.runs(str(tmp_path), 0) == "xx"
+    assert cluster_work.runs(str(tmp_path), 0) == "x" * (1 + RETRIES)
 
 
 def test_who_cannot_go_on_without_a_lost_piece_is_told(cluster: Cluster, tmp_path: Path) -> None:
