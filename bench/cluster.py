@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest import document
-from pincite import embed_index, find_files, ingest_files
+from pincite import embed_index, find_files, ingest_files, iter_ingest
 from pincite.index import builder
 from pincite.model.settings import ClusterSettings, Settings
 from pincite.model.tuning import Tuning
@@ -113,7 +113,7 @@ def _measure(files: list[tuple[Path, str]], home: Path, encoded: int) -> dict[st
                 cluster.remove_node(others[0], allow_graceful=False)
 
         report[KILLED] = _ingest(files, home / "killed", settings, kill)
-        stream = ingest_files(files, home / "stopped", settings)
+        stream = iter_ingest(files, home / "stopped", settings)
         first = [next(stream).status for _ in range(half)]
         stream.close()
         again = _ingest(files, home / "stopped", settings)
@@ -135,7 +135,7 @@ def _ingest(
     """Ingest and return times and what became of the files."""
     start = cpu = 0.0
     outcomes = []
-    for outcome in ingest_files(files, index, settings):
+    for outcome in iter_ingest(files, index, settings):
         if not outcomes:  # a cluster is connected to once, whatever the number of files
             start, cpu = time.perf_counter(), time.process_time()
         outcomes.append(outcome)

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pincite import find_files, ingest_files
+from pincite import find_files, ingest_files, iter_ingest
 
 # fmt: off
 WORDS = [
@@ -80,7 +80,7 @@ def first(folder: Path, index: Path, documents: int) -> dict[str, float]:
     start = time.perf_counter()
     cpu = _cpu()
     half = 0.0
-    for count, _ in enumerate(ingest_files(find_files([folder]), index), 1):
+    for count, _ in enumerate(iter_ingest(find_files([folder]), index), 1):
         if count == documents // 2:
             half = _peak()
     seconds, used = time.perf_counter() - start, _cpu() - cpu
