@@ -168,12 +168,12 @@ class Gather:
             runs.append(run)
         named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
         proposed = np.concatenate([*best, named])
-        found = np.union1d(proposed, wanted)
+        found = _union(proposed, wanted)
         pool = self._scored(scorers, runs, named, found)
 
         def score_rows(rows: Array) -> Candidates:
             rows = self.rows.allowed(rows, query.filters)
-            whole = self._scored(scorers, runs, named, np.union1d(found, rows))
+            whole = self._scored(scorers, runs, named, _union(found, rows))
             more = whole.take(np.flatnonzero(np.isin(whole.rows, rows)))
             return self._routed(more, route) if route else more
 
@@ -217,6 +217,12 @@ class Gather:
         """Return the table with each group's share of the evidence."""
         assert self.router is not None
         return table.with_raw("route", self.router.shares(route, table.rows))
+
+
+def _union(some: Array, others: Array) -> Array:
+    """Return the rows of both in rising order; ``np.union1d`` loads masked arrays for it."""
+    rows = np.sort(np.concatenate([some, others]))
+    return rows[np.diff(rows, prepend=-1) > 0]
 
 
 def put_places_first(rows: Rows, query: ParsedQuery, table: Candidates) -> Candidates:
