@@ -136,7 +136,7 @@ def walk(kind: str, query: str) -> Walk:
         for part in _ingest(folder):
             part()
         with Index.open(folder) as index:
-            asker = Asker(index, Settings().answer)
+            asker = Asker(index)
             run: Callable[[str], object] = index.search if kind == "search" else asker.answer
             run(query)
             found.trace(partial(run, query))
