@@ -1,0 +1,1 @@
+"""What `bench/reading.py` measures: one module a subject, each with `run(data)`."""
