@@ -1,7 +1,8 @@
-"""DOCX files, which are archives: bombs, lies, names that lead out, and XML in them."""
+"""Archives (DOCX, EPUB, gzip): bombs, lies, names that lead out, and XML in them."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import stat
 import struct
@@ -130,6 +131,62 @@ _CASES: dict[str, Callable[[], bytes] | bytes] = {
     "empty": b"",
     "an archive of another program": lambda: zipped(("xl/workbook.xml", "<a/>")),
 }  # fmt: skip
+
+
+def book(spine: str = "a.xhtml", *more: tuple[str, bytes | str], root: str = "o/x.opf") -> bytes:
+    """Return an EPUB of one chapter; the spine names another file instead."""
+    container = f"<container><rootfiles><rootfile full-path='{root}'/></rootfiles></container>"
+    package = (
+        "<package><metadata><title>T</title></metadata><manifest><item id='a' href='"
+        f"{spine}' media-type='application/xhtml+xml'/></manifest><spine><itemref idref='a'/>"
+        "</spine></package>"
+    )
+    page = "<html><title/><body><h1>1 Fees</h1><p>Words.</p></body></html>"
+    files = [("META-INF/container.xml", container), ("o/x.opf", package), ("o/a.xhtml", page)]
+    names = {name for name, _ in more}
+    return zipped(*(each for each in files if each[0] not in names), *more)
+
+
+_BOOKS: dict[str, Callable[[], bytes] | bytes] = {
+    "a bomb in a chapter": lambda: book("a.xhtml", ("o/a.xhtml", "a" * 5_000_000)),
+    "10,001 chapters": lambda: book("a.xhtml", *((f"o/{n}.xhtml", "") for n in range(10_001))),
+    "a chapter outside": lambda: book("../../../../../../etc/passwd"),
+    "a chapter outside, in other signs": lambda: book("..%2f..%2f..%2fetc/passwd"),
+    "a chapter by address": lambda: book("file:///etc/passwd"),
+    "a chapter in the net": lambda: book("http://127.0.0.1:9/x.xhtml"),
+    "a package outside": lambda: book(root="../../../../etc/passwd"),
+    "no spine": lambda: book("a.xhtml", ("o/x.opf", "<package/>")),
+    "a spine that names nothing": lambda: book(
+        "a.xhtml", ("o/x.opf", "<package><spine><itemref idref='z'/></spine></package>")),
+    "a chapter ten thousand times": lambda: book(
+        "a.xhtml", ("o/x.opf", "<package><manifest><item id='a' href='a.xhtml'/></manifest><spine>"
+                    + "<itemref idref='a'/>" * 10_000 + "</spine></package>")),
+    "entities in the package": lambda: book(
+        "a.xhtml", ("o/x.opf", f"<!DOCTYPE x [{LAUGHS}]><package>&a9;</package>")),
+    "a file of the machine as entity": lambda: book(
+        "a.xhtml", ("o/a.xhtml", f"<!DOCTYPE x [{XXE}]><html><body>&x; words</body></html>")),
+    "elements 6,000 deep": lambda: book("a.xhtml", ("o/a.xhtml", "<div>" * 6000 + "x")),
+    "elements that never close": lambda: book("a.xhtml", ("o/a.xhtml", "<a " * 100_000 + "x")),
+    "no container": lambda: zipped(("mimetype", "application/epub+zip")),
+    "no archive": b"PK\x03\x04nonsense",
+    "empty": b"",
+}  # fmt: skip
+_PACKED: dict[str, Callable[[], bytes] | bytes] = {
+    "a bomb: 50 MB from a few bytes": lambda: gzip.compress(b"a" * 50_000_000),
+    "a bomb in a bomb": lambda: gzip.compress(gzip.compress(b"a" * 50_000_000)),
+    "ten thousand members": lambda: gzip.compress(b"word ") * 10_000,
+    "empty members without end": lambda: gzip.compress(b"") * 100_000,
+    "cut off": lambda: gzip.compress(b"Words of a text. " * 100)[:-20],
+    "a wrong checksum": lambda: gzip.compress(b"Words.")[:-8] + bytes(8),
+    "nonsense behind it": lambda: gzip.compress(b"Words.") + b"nonsense",
+    "no archive": b"Words.",
+    "empty": b"",
+}
 CASES = [
-    Case("DOCX and ZIP", name, File("x.docx", make, never=SECRET)) for name, make in _CASES.items()
+    *(
+        Case("DOCX and ZIP", name, File("x.docx", make, never=SECRET))
+        for name, make in _CASES.items()
+    ),
+    *(Case("EPUB", name, File("x.epub", make, never=SECRET)) for name, make in _BOOKS.items()),
+    *(Case("gzip", name, File("x.txt.gz", make)) for name, make in _PACKED.items()),
 ]

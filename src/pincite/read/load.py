@@ -20,6 +20,7 @@ from pincite.read.chunks import chunks_of
 from pincite.read.enrich.enrich import enrich
 from pincite.read.enrich.profile import profile_for
 from pincite.read.extracted import ExtractedText, Pages
+from pincite.read.formats.archive import gunzipped
 from pincite.read.references.resolve import references
 from pincite.read.structure.clauses import clause_tree, with_rows
 
@@ -228,21 +229,34 @@ READERS = {
     ".json": "formats.json",
     ".pdf": "pdf.reader",
     ".docx": "formats.docx",
+    ".epub": "formats.epub",
     ".xml": "formats.laws_xml",
 }
 _HALF = re.compile("[\ud800-\udfff]")
 
 
+def format_of(name: str) -> str:
+    """Return the ending that tells a file's format; ``.gz`` only says that it is packed.
+
+    >>> format_of("Rules.PDF"), format_of("policy.txt.gz")
+    ('.pdf', '.txt')
+    """
+    path = Path(name.lower())
+    return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+
+
 def reader_of(name: str) -> Callable[[bytes, str], ExtractedText]:
     """Return the reader for a file of this name; SourceError if there is none."""
-    module = READERS.get(Path(name).suffix.lower())
+    module = READERS.get(format_of(name))
     if module is None:
         raise SourceError(
             f"{name}: no reader for this kind of file",
-            hint=f"known endings: {', '.join(sorted(READERS))}",
+            hint=f"known endings: {', '.join(sorted(READERS))}, and each of them with .gz",
         )
     read: Callable[[bytes, str], ExtractedText] = import_module(f"pincite.read.{module}").read
-    return read
+    if not name.lower().endswith(".gz"):
+        return read
+    return lambda data, name: read(gunzipped(data, name), name[:-3])
 
 
 def parse(
@@ -358,7 +372,7 @@ def _files_in(folder: Path, passed_over: list[Path]) -> Iterator[Path]:
                 continue
             if file.is_symlink() and not file.resolve().is_relative_to(root):  # leads out
                 continue
-            if file.suffix.lower() in READERS:
+            if format_of(name) in READERS:
                 yield file
             else:
                 passed_over.append(file)

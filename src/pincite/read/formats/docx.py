@@ -21,7 +21,15 @@ from pincite.read.formats.blocks import (
     one_line,
     titled,
 )
-from pincite.read.formats.docx_parts import Archive, DocxStyles, Numbering, W, is_on, number, value
+from pincite.read.formats.docx_parts import (
+    DocxStyles,
+    Numbering,
+    W,
+    WordArchive,
+    is_on,
+    number,
+    value,
+)
 from pincite.read.formats.xml import Element, elements, local_name
 
 _SIGNS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
@@ -226,7 +234,7 @@ class _Table:
 
 def read(data: bytes, name: str) -> ExtractedText:
     """Return the document as Word shows it, without hidden and deleted words."""
-    archive = Archive(data, name)
+    archive = WordArchive(data, name)
     document = _Document(archive)
     body = archive.document().find(W + "body")
     parts = list(document.parts(body)) if body is not None else []
@@ -248,7 +256,7 @@ def read(data: bytes, name: str) -> ExtractedText:
 class _Document:
     """The parts of a document and what its styles and lists make of them."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: WordArchive) -> None:
         self.styles = DocxStyles(archive.related("styles"))
         self.numbering = Numbering(archive.related("numbering"), self.styles)
         self.words = WordReader(self.styles)

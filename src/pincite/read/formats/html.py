@@ -253,13 +253,18 @@ _OWN_LABEL = re.compile(r"[*_]{0,3}\([0-9A-Za-z]{1,5}\)[*_]{0,3}(?:\s|$)")
 
 def read(data: bytes, name: str) -> ExtractedText:
     """Return the page without what stands beside its text."""
+    writer = BlockWriter(name)
+    return writer.parsed(titled(name, *add_page(writer, data, name)))
+
+
+def add_page(writer: BlockWriter, data: bytes, name: str) -> tuple[str, str]:
+    """Write the blocks of a page; return its one first heading and its title, where it has them."""
     text = _decoded(data, name)
     if _depth(text) > MAX_DEPTH:
         raise SourceError(
             f"{name} nests more than {MAX_DEPTH:,} elements", hint="no page does: leave it out"
         )
     page = LexborHTMLParser(text)
-    writer = BlockWriter(name)
     walk = _Page(writer)
     if page.body is not None:
         walk.walk(page.body)
@@ -267,7 +272,7 @@ def read(data: bytes, name: str) -> ExtractedText:
     walk.report()
     title = page.css_first("title")
     heading = walk.titles[0] if len(walk.titles) == 1 else ""
-    return writer.parsed(titled(name, heading, title.text() if title is not None else ""))
+    return heading, title.text() if title is not None else ""
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -16,8 +16,8 @@ from lxml import etree
 
 from pincite.model.errors import SourceError
 from pincite.read.extracted import Clause, ExtractedText
+from pincite.read.formats import archive
 from pincite.read.formats import docx as reader
-from pincite.read.formats import docx_parts
 from pincite.read.structure.clauses import clause_tree
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -360,7 +360,7 @@ def test_damaged_bytes_never_end_in_anything_but_an_explanation() -> None:
 
 
 def test_limits_are_those_promised() -> None:
-    assert (docx_parts.MAX_EXPANDED, docx_parts.MAX_MEMBERS, docx_parts.MAX_RATIO) == (
+    assert (archive.MAX_EXPANDED, archive.MAX_MEMBERS, archive.MAX_RATIO) == (
         500_000_000,
         10_000,
         200,
