@@ -23,6 +23,7 @@ from typing import Any
 import pincite
 from fuzz.harness import ROOT
 from fuzz.hostile import Case
+from pincite.model.patterns import LazyPattern
 
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 SMALL, TIMES = 1000, 4
@@ -55,6 +56,8 @@ def own_patterns() -> list[Own]:
             continue
         for name, value in vars(loaded).items():
             for number, each in enumerate(value if isinstance(value, tuple | list) else [value]):
+                if isinstance(each, LazyPattern):
+                    each = re.compile(each.pattern, each.flags)
                 if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
                     found.setdefault(f"{module.name}.{name}[{number}]", each)
                     own = Path(str(loaded.__file__)).read_text()

@@ -149,7 +149,9 @@ def tokenizer(data: bytes) -> None:
 
 
 def graph(data: bytes) -> None:
-    inputs_of(open_session(data, _broken), _broken)
+    file = work_folder() / "graph.onnx"
+    file.write_bytes(data)
+    inputs_of(open_session(file, _broken), _broken)
 
 
 def model_folder(data: bytes) -> None:

@@ -64,9 +64,8 @@ class OnnxEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        data = self._home.joinpath(TOKENIZER).read_bytes()
-        check_hash(TOKENIZER, data, self._hashes, self._broken)
-        return open_tokenizer(data.decode("utf-8", "replace"), self._broken)
+        file = check_hash(self._home / TOKENIZER, self._hashes, self._broken)
+        return open_tokenizer(file.read_text("utf-8", "replace"), self._broken)
 
     @cached_property
     def _hashes(self) -> Mapping[str, str]:
@@ -74,11 +73,8 @@ class OnnxEncoder:
 
     @cached_property
     def _session(self) -> Any:
-        # By name, if it has one: weights may stand in files beside it.
-        graph = None if self._is_shipped else graph_file(self._home)
-        data = (graph or self._home.joinpath(GRAPHS[0])).read_bytes()
-        check_hash(GRAPHS[0], data, self._hashes, self._broken)
-        return open_session(str(graph) if graph else data, self._broken)
+        graph = graph_file(self._home) or self._home / GRAPHS[0]
+        return open_session(check_hash(graph, self._hashes, self._broken), self._broken)
 
     @cached_property
     def _inputs(self) -> list[str]:

@@ -7,23 +7,20 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from hashlib import blake2b, sha256
+from hashlib import blake2b, file_digest
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from pincite.model.errors import MALFORMED, ConfigError, ModelError
 from pincite.model.settings import EmbeddingSettings
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
 FACTS = "model.json"
 
 
-def listed_hashes(home: Traversable, broken: Broken) -> Mapping[str, str]:
+def listed_hashes(home: Path, broken: Broken) -> Mapping[str, str]:
     """Return the hashes by file that a model's folder lists; a stranger's folder lists none."""
     file = home.joinpath(FACTS)
     if not file.is_file():
@@ -38,15 +35,22 @@ def listed_hashes(home: Traversable, broken: Broken) -> Mapping[str, str]:
 def write_hashes(home: Path) -> None:
     """List a model's files with their hashes; what is changed afterwards is not loaded."""
     files = [file for file in sorted(home.iterdir()) if file.suffix in (".onnx", ".npz", ".json")]
-    hashes = {f.name: sha256(f.read_bytes()).hexdigest() for f in files if f.name != FACTS}
+    hashes = {f.name: file_hash(f) for f in files if f.name != FACTS}
     text = json.dumps({"sha256": hashes}, indent=1, sort_keys=True)
     (home / FACTS).write_text(text + "\n", encoding="utf-8")
 
 
-def check_hash(name: str, data: bytes, hashes: Mapping[str, str], broken: Broken) -> None:
-    """Raise the model's error if a file is not the one that was listed."""
-    if name in hashes and sha256(data).hexdigest() != hashes[name]:
-        raise broken(f"{name} is not the file that {FACTS} lists: it was damaged or changed")
+def file_hash(file: Path) -> str:
+    """Return a file's hash, without having all of it in memory."""
+    with file.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
+def check_hash(file: Path, hashes: Mapping[str, str], broken: Broken) -> Path:
+    """Return a file that is the one that was listed, if any was; else raise the model's error."""
+    if file.name in hashes and file_hash(file) != hashes[file.name]:
+        raise broken(f"{file.name} is not the file that {FACTS} lists: it was damaged or changed")
+    return file
 
 
 Broken = Callable[[object], ModelError]
@@ -67,15 +71,18 @@ def open_tokenizer(text: str, broken: Broken) -> Any:
     return tokenizer
 
 
-def open_session(source: bytes | str, broken: Broken) -> Any:
-    """Return a session of one thread: callers spread texts over threads themselves."""
+def open_session(graph: Path, broken: Broken) -> Any:
+    """Return a session of one thread: callers spread texts over threads themselves.
+
+    It reads the file by itself: sooner than copying it, and weights may stand in files beside it.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # its warnings repeat names that the model chose
     try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors have no common base
         raise broken(error) from error
 
@@ -297,9 +304,8 @@ class QueryTokens:
 def load_codec(model: str) -> TokenCodec:
     """Return the codec that ships beside an encoder."""
     home = Path(__file__).parent / model
-    data = home.joinpath(FILE).read_bytes()
-    check_hash(FILE, data, listed_hashes(home, _broken), _broken)
-    arrays = np.load(BytesIO(data), allow_pickle=False)
+    file = check_hash(home / FILE, listed_hashes(home, _broken), _broken)
+    arrays = np.load(BytesIO(file.read_bytes()), allow_pickle=False)
     return TokenCodec(
         np.asarray(arrays["projection"], dtype=np.float32),
         np.asarray(arrays["books"], dtype=np.float32),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk, ParsedDocument
 from pincite.model.units import unit_follows
 
@@ -210,7 +211,7 @@ EVERYDAY = frozenset(each.word for each in PLACE_WORDS if each.cited == "known")
 
 # --- Keys --------------------------------------------------------------------------------------
 
-_LABELLED = re.compile(
+_LABELLED = lazy_pattern(
     rf"§+\s*|(?P<word>{any_of(_OWNERS)})(?:(?<=\.)\s*|\s+)"
     r"(?=(?P<number>\d+(?:\.\d)?|\(|[A-Z]\b|[IVXLC]+\b))",
     re.IGNORECASE,
@@ -219,9 +220,9 @@ _LABELLED = re.compile(
 _FIRST_LETTERS = frozenset(
     letter for form in _OWNERS for letter in (form[0], form[0].upper())
 ) | set("§İı")
-_INNER_GAPS = re.compile(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()")
+_INNER_GAPS = lazy_pattern(r"\s*([(>)])\s*(?=[(>]|$)|\s+(?=\()")
 # A number of several parts begins with that of its chapter: 97.113, 52.203-6, 2.4(b).
-_CHAPTER = re.compile(r"(\d{1,5})(\.\d|(?![\d.-]))")
+_CHAPTER = lazy_pattern(r"(\d{1,5})(\.\d|(?![\d.-]))")
 # A document asks for the keys of its places again and again: for links, for names, for the index.
 _REMEMBERED = 8192
 
@@ -320,21 +321,23 @@ _HEADINGS_CALLED = any_of(
 )
 _SEPARATOR = r"[ \t]*(?:[.:)—–]+|-(?![0-9]))?(?=[\s—–:]|$|(?<=[.:—–-])\S)[ \t]*"
 _HEADINGS = (
-    re.compile(
+    lazy_pattern(
         rf"(?P<label>(?P<word>(?i:{_HEADINGS_CALLED})) (?P<number>{_HEADING_NUMBER}))(?!\w)"
         rf"(?: (?i:to|of) (?i:{HEADING_WORD}) {_HEADING_NUMBER})?{_SEPARATOR}"
     ),
-    re.compile(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
-    re.compile(
+    lazy_pattern(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
+    lazy_pattern(
         rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_HYPHENS}{_PARENS}))"
         rf"(?!\w){_SEPARATOR}"
     ),
-    re.compile(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$)"),
-    re.compile(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),
-    re.compile(r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"),
+    lazy_pattern(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$)"),
+    lazy_pattern(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),
+    lazy_pattern(
+        r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"
+    ),
 )
-_MARKUP = re.compile(r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|</?[a-zA-Z][^<>]{0,80}>|\{#[\w-]{1,80}\}")
-_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
+_MARKUP = lazy_pattern(r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|</?[a-zA-Z][^<>]{0,80}>|\{#[\w-]{1,80}\}")
+_LINK = lazy_pattern(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
 
 
 class HeadingLabel(NamedTuple):
@@ -410,7 +413,7 @@ _SECTIONS = tuple(each.word for each in PLACE_WORDS if each.kind == "number" and
 _ASKED = any_of(forms_of((*words_of("named", "lettered", "table", "figure"), *_SECTIONS)))
 _BY_NUMBER = any_of(forms_of(set(words_of("number")) - {"rule"}))
 _GAP = r"(?:(?<=\.)\s{0,9}|\s{1,9})"
-_MENTION = re.compile(
+_MENTION = lazy_pattern(
     rf"""
     (?:(?P<sign>§{{1,2}})\s{{0,9}}|\b(?P<section>{_BY_NUMBER}){_GAP})
         (?P<section_number>{_NUMBER}){_ITEMS}*
@@ -423,22 +426,22 @@ _MENTION = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # Cheap to look for, and without one of these nothing is named.
-_HINT = re.compile(rf"\d|\b{_ASKED}{_GAP}", re.IGNORECASE)
+_HINT = lazy_pattern(rf"\d|\b{_ASKED}{_GAP}", re.IGNORECASE)
 _THROUGH = r"-|–|—|to|through|thru|à|bis|al|a|hasta"
-_RANGE = re.compile(rf"\s*(?:{_THROUGH})\s*", re.IGNORECASE)
-_ITEM_RANGE = re.compile(
+_RANGE = lazy_pattern(rf"\s*(?:{_THROUGH})\s*", re.IGNORECASE)
+_ITEM_RANGE = lazy_pattern(
     rf"(?<=\))\s*(?:{_THROUGH})\s*(?P<item>\([0-9A-Za-z]{{1,5}}\))", re.IGNORECASE
 )
 # Behind the word for several places: "chapters 3 and 4", "articles 5 à 8", "Anlagen 1 bis 3".
-_NEXT = re.compile(
+_NEXT = lazy_pattern(
     rf"(?:\s{{0,9}},\s{{0,9}}(?:(?:and|or|et|ou|e|o|y|und|oder)\s{{1,9}})?"
     rf"|\s{{1,9}}(?:and|or|et|ou|e|o|y|und|oder)\s{{1,9}}"
     rf"|(?P<through>\s{{0,9}}[–—-]\s{{0,9}}|\s{{1,9}}(?:{_THROUGH})\s{{1,9}}))"
     rf"(?P<number>{_ANY_NUMBER}{_ITEMS}*)",
     re.IGNORECASE,
 )
-_HYPHENED = re.compile(r"(?P<first>\d+(?:\.\d+)*)[–-](?P<last>\d+(?:\.\d+)*)")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_HYPHENED = lazy_pattern(r"(?P<first>\d+(?:\.\d+)*)[–-](?P<last>\d+(?:\.\d+)*)")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
 # Small letters that are words: "book a room", "la partie a", "il libro e", "the rule I broke".
 _LETTER_WORDS = frozenset("aeioyuld")
 _OFTEN_LETTERED = LETTERED | TABLE_WORDS | {"figure", "part", "title", "chapter", "article"}

@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from pincite.model.errors import PinciteError
+from pincite.model.patterns import lazy_pattern
 
 # Powers of metre, kilogram, second, ampere and kelvin.
 Dimension = tuple[int, int, int, int, int]
@@ -152,7 +153,7 @@ _COUNTS = (
     "degres gradi grados"
 )
 _LETTERS = frozenset("AVWLmghsl")  # "5 a day" is no current
-_RAISED = re.compile(r"(mm|cm|km|m|in|ft|yd)(?:([²³])|([23]))")
+_RAISED = lazy_pattern(r"(mm|cm|km|m|in|ft|yd)(?:([²³])|([23]))")
 
 
 class _Size(NamedTuple):
@@ -227,7 +228,7 @@ def kind_of(unit: str) -> Kind | None:
 
 
 # What may stand between a number and its unit: a gap, a hyphen, or the second number of a range.
-_BEHIND = re.compile(
+_BEHIND = lazy_pattern(
     r"(?:\s{0,3}(?:[–—×x-]|to\b)\s{0,3}\d[\d.,]*)?\s{0,4}-?"
     r"(?:(?P<sign>[%°′″×€£]|(?i:per cento?|pour cent|por ciento)\b)"
     r"|(?P<word>[^\W\d_]{1,16})(?![’'](?!s\b)|[^\W\d_]))"
@@ -271,21 +272,21 @@ _DIGITS = r"\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?:\.\d+)?|\d+,\d{1,2}(?!\d)|\d+(?:\
 _UNIT = r"%|″|°\s?[CF]\b|[kM]?Ω|[^\W\d]{1,12}[²³]?"
 # A number stands alone: "2d6", "E-07", "97.113" and "310.16(B)" are names (see _NAME). A hyphen
 # before it is a range or a compound, never a minus sign: no rule is lost by that.
-_QUANTITY = re.compile(
+_QUANTITY = lazy_pattern(
     rf"(?<![\w.,])(?<![^\W\d_]-)([$€£]\s?)?({_DIGITS})(?![\d.,]*\d)"
     rf"(?:[\s\u00a0\u202f-]?({_UNIT}))?(?![\w])"
 )
-_SPELLED = re.compile(
+_SPELLED = lazy_pattern(
     rf"\b({'|'.join((*_WORDS, *_TENS))})(?:[\s-]({'|'.join(_WORDS[1:10])}))?"
     rf"(?:\s({'|'.join(_SCALES)}))?\b(?:[\s-]({_UNIT}))?",
     re.IGNORECASE,
 )
-_SCALED = re.compile(rf"\s?({'|'.join(_SCALES)})\b(?:\s({_UNIT}))?", re.IGNORECASE)
+_SCALED = lazy_pattern(rf"\s?({'|'.join(_SCALES)})\b(?:\s({_UNIT}))?", re.IGNORECASE)
 # What joins a number to a second one with the unit: "10–20 m", "10 to 20 m", "2 or 3 m".
-_JOINED = re.compile(r"\s*(?:-|–|—|to|through|and|or|,|×|x)\s*", re.IGNORECASE)
+_JOINED = lazy_pattern(r"\s*(?:-|–|—|to|through|and|or|,|×|x)\s*", re.IGNORECASE)
 # A word with a figure in it that is no number: an identifier, a dice roll, a code, a date.
-_NAME = re.compile(r"(?<![\w.])(?=[\w./-]*\d)[\w]+(?:[./:-][\w]+)*(?:\([0-9A-Za-z]{1,5}\))*")
-_PER_CENT = re.compile(r"\b(?:per cento?|pour cent|por ciento)\b", re.IGNORECASE)
+_NAME = lazy_pattern(r"(?<![\w.])(?=[\w./-]*\d)[\w]+(?:[./:-][\w]+)*(?:\([0-9A-Za-z]{1,5}\))*")
+_PER_CENT = lazy_pattern(r"\b(?:per cento?|pour cent|por ciento)\b", re.IGNORECASE)
 SAME = 1e-9  # two numbers that differ by less than this share of them are one
 
 

@@ -6,7 +6,6 @@ padding, and the score of a pair never depends on which others are scored with i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import unicodedata
@@ -14,18 +13,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pincite.encode.encoders import HERE as ENCODERS
 from pincite.encode.models import (
     GRAPHS,
     MAX_TOKENS,
     TOKENIZER,
     check_hash,
+    file_hash,
+    graph_file,
     inputs_of,
     listed_hashes,
     open_session,
@@ -36,6 +36,7 @@ from pincite.search.calibration import Calibration
 from pincite.store.files import Array
 
 SHIPPED = "shipped"
+SHIPPED_FOLDER = "minilm"  # here its graph, and its tokenizer where the encoder is
 # Questions longer than this are cut: the passage needs the room.
 QUESTION_TOKENS = 96
 USUAL_TOKENS = 512
@@ -60,7 +61,7 @@ class CrossEncoder:
     def __init__(
         self,
         name: str,
-        graph: bytes | str,
+        graph: Path,
         tokenizer: str,
         facts: CrossEncoderFacts,
         threads: int,
@@ -147,47 +148,38 @@ class CrossEncoder:
 def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
     """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
     if name == SHIPPED:
-        home = files("pincite.search").joinpath("minilm")
-        words: Traversable = files("pincite.encode").joinpath("minilm", "tokenizer.json")
-        graph = home.joinpath("model.onnx").read_bytes()
-        return _opened(name, home, graph, words.read_bytes(), threads, graph)
+        home = Path(__file__).parent / SHIPPED_FOLDER
+        tokenizer = ENCODERS / SHIPPED_FOLDER / TOKENIZER
+        return _opened(name, home, home / GRAPHS[0], tokenizer, threads)
     folder = Path(name).expanduser()
-    found = next((folder / each for each in GRAPHS if (folder / each).is_file()), None)
+    found = graph_file(folder)
     if found is None or not (folder / TOKENIZER).is_file():
         raise ConfigError(
             f"no cross-encoder in {name!r}",
             hint='it is "shipped", or a folder with model.onnx and tokenizer.json; '
             "or set rerank.url to a service",
         )
-    tokenizer = (folder / TOKENIZER).read_bytes()
-    # By name: weights may stand in files beside it.
-    return _opened(folder.name, folder, str(found), tokenizer, threads, found.read_bytes())
+    return _opened(folder.name, folder, found, folder / TOKENIZER, threads)
 
 
-def _opened(
-    name: str,
-    home: Traversable,
-    graph: bytes | str,
-    tokenizer: bytes,
-    threads: int,
-    data: bytes,
-) -> CrossEncoder:
+def _opened(name: str, home: Path, graph: Path, tokenizer: Path, threads: int) -> CrossEncoder:
     def broken(reason: object) -> ModelError:
         hint = "install Pincite again" if name == SHIPPED else "export the model again"
         return ModelError(f"the cross-encoder {name} is damaged: {reason}", hint=hint)
 
     values, hashes = _values(home, name), listed_hashes(home, broken)
-    check_hash(GRAPHS[0], data, hashes, broken)
-    check_hash(TOKENIZER, tokenizer, hashes, broken)
+    check_hash(graph, hashes, broken)
+    words = check_hash(tokenizer, hashes, broken).read_text("utf-8", "replace")
     limit = values.get("max_tokens", USUAL_TOKENS)
     if type(limit) is not int or not 0 < limit <= MAX_TOKENS:
         raise broken(f"max_tokens is {limit!r:.40}")
     calibration = Calibration.from_plain(values.get("calibration"))
-    facts = CrossEncoderFacts(hashlib.sha256(data).hexdigest()[:12], limit, calibration)
-    return CrossEncoder(name, graph, tokenizer.decode("utf-8", "replace"), facts, threads)
+    revision = (hashes.get(graph.name) or file_hash(graph))[:12]
+    facts = CrossEncoderFacts(revision, limit, calibration)
+    return CrossEncoder(name, graph, words, facts, threads)
 
 
-def _values(home: Traversable, name: str) -> dict[str, Any]:
+def _values(home: Path, name: str) -> dict[str, Any]:
     """Return what model.json says; a folder of somebody else's has none."""
     file = home.joinpath("model.json")
     if not file.is_file():
