@@ -28,6 +28,7 @@ TITLES = {
     "hidden_text": ("hidden text that was left out", "hidden texts that were left out"),
     "skipped_content": ("part that was left out", "parts that were left out"),
     "bad_page": ("page that could not be read", "pages that could not be read"),
+    "reader_failed": ("failure of Pincite to report", "failures of Pincite to report"),
 }
 folder_argument = argument("folder", type=PATH, help="Folder of the plain files.")
 

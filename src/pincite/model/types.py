@@ -124,7 +124,10 @@ class Box:
 class ReaderWarning:
     """Something a reader noticed that the user should know."""
 
-    kind: Literal["scanned_page", "hidden_text", "table_not_read", "skipped_content", "bad_page"]
+    kind: Literal[
+        "scanned_page", "hidden_text", "table_not_read", "skipped_content", "bad_page",
+        "reader_failed",
+    ]  # fmt: skip
     message: str
     page: int | None = None
     start: int | None = None

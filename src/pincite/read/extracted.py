@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import traceback
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
-from pincite.model.errors import SourceError
+from pincite.model.errors import PinciteError, SourceError
 from pincite.model.types import Box, Kind, ReaderWarning
 
 BlockKind = Literal["heading", "paragraph", "list", "item", "table", "code"]
@@ -106,6 +109,29 @@ class ExtractedText:
     findings: Sequence[ReaderWarning] = field(default=())
     meta: Mapping[str, str] = field(default_factory=dict)  # "effective", "until" as ISO dates
     language: str = ""  # as the document itself says, by code or name
+
+
+@contextmanager
+def spared(
+    part: str, findings: list[ReaderWarning] | None, page: int | None = None
+) -> Iterator[None]:
+    """Let a failure of our own inside cost this part alone: it becomes a finding to report.
+
+    What a reader refuses with reasons, and what needs too much memory, still ends the document; so
+    does a failure that nobody collects.
+    """
+    try:
+        yield
+    except (PinciteError, MemoryError):
+        raise
+    except Exception as error:  # a bug, by definition: whatever it raises, the text is worth more
+        if findings is None:
+            raise
+        *_, frame = traceback.extract_tb(error.__traceback__)
+        where = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
+        message = f"Pincite failed at {part} and went on without: please report it ({where})"
+        if all((each.message, each.page) != (message, page) for each in findings):
+            findings.append(ReaderWarning("reader_failed", message, page))
 
 
 def decode(data: bytes, name: str) -> str:

@@ -15,11 +15,25 @@ from pathlib import Path
 from pincite.model.errors import SourceError
 from pincite.model.languages import detect_language, named_language
 from pincite.model.settings import IngestSettings
-from pincite.model.types import Chunk, Document, Enrichment, Link, ParsedDocument
+from pincite.model.types import (
+    Chunk,
+    Document,
+    Enrichment,
+    Link,
+    ParsedDocument,
+    ReaderWarning,
+)
 from pincite.read.chunks import chunks_of
 from pincite.read.enrich.enrich import enrich
 from pincite.read.enrich.profile import profile_for
-from pincite.read.extracted import ExtractedText, Pages
+from pincite.read.extracted import (
+    Block,
+    Clause,
+    ExtractedText,
+    Pages,
+    decode,
+    spared,
+)
 from pincite.read.formats.archive import gunzipped
 from pincite.read.references.resolve import references
 from pincite.read.structure.clauses import clause_tree, with_rows
@@ -232,6 +246,8 @@ READERS = {
     ".epub": "formats.epub",
     ".xml": "formats.laws_xml",
 }
+_IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -266,13 +282,16 @@ def parse(
 
     ``kind`` is a name whose ending tells the format, where that of the id does not.
     """
-    parsed = reader_of(kind or doc_id)(data, doc_id)
+    parsed, findings = _extracted(data, doc_id, kind)
     # Half of a character could not be written again.
     if half := _HALF.search(parsed.text) or _HALF.search(parsed.title):
         raise SourceError(
             f"{doc_id} has half of a character, U+{ord(half.group()):04X}, at {half.start():,}",
             hint="whatever wrote it cut a character in two: write it again",
         )
+    dates: dict[str, str] = {}
+    with spared("the dates in force", findings):
+        dates = stated_dates(parsed.text, parsed.pages)
     document = Document(
         id=doc_id,
         text=parsed.text,
@@ -280,20 +299,51 @@ def parse(
         meta={
             "sha256": hashlib.sha256(data).hexdigest(),
             "source": source,
-            **(parsed.meta or stated_dates(parsed.text, parsed.pages)),
+            **(parsed.meta or dates),
             "language": named_language(parsed.language) or detect_language(parsed.text),
             **access_tags(parsed.text, doc_id),
         },
     )
-    clauses = with_rows(parsed.text, clause_tree(parsed.text, parsed.blocks, parsed.title))
+    clauses = _clauses(parsed, findings)
     chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
-    links, facts = _enriched(document, chunks, settings)
-    findings, boxes = tuple(parsed.findings), tuple(parsed.boxes)
-    return ParsedDocument(document, chunks, links, facts, findings=findings, boxes=boxes)
+    links, facts = _enriched(document, chunks, settings, findings)
+    boxes = tuple(parsed.boxes)
+    return ParsedDocument(document, chunks, links, facts, findings=tuple(findings), boxes=boxes)
+
+
+def _extracted(data: bytes, doc_id: str, kind: str) -> tuple[ExtractedText, list[ReaderWarning]]:
+    """Return what the reader made of the bytes and what it noticed.
+
+    Where it fails at a file that is text anyway, the text is read without its structure.
+    """
+    read, findings = reader_of(kind or doc_id), list[ReaderWarning]()
+    if Path(kind or doc_id).suffix.lower() not in _IS_TEXT:
+        parsed = read(data, doc_id)
+        return parsed, list(parsed.findings)
+    with spared("the structure of the text", findings):
+        parsed = read(data, doc_id)
+        return parsed, list(parsed.findings)
+    text = decode(data, doc_id)
+    blocks = [Block("paragraph", *found.span()) for found in _PARAGRAPH.finditer(text)]
+    return ExtractedText(text, Path(doc_id).stem, blocks), findings
+
+
+def _clauses(parsed: ExtractedText, findings: list[ReaderWarning]) -> list[Clause]:
+    """Return the clause tree with its rows; where all of it fails, the document is one place."""
+    text, title = parsed.text, parsed.title
+    clauses = [Clause("document", "", "", title, 0, len(text), len(text), -1, ())]
+    with spared("headings and numbering", findings):
+        clauses = clause_tree(text, parsed.blocks, title, findings)
+    with spared("rows of tables", findings):
+        clauses = with_rows(text, clauses, findings)
+    return clauses
 
 
 def _enriched(
-    document: Document, chunks: Sequence[Chunk], settings: IngestSettings
+    document: Document,
+    chunks: Sequence[Chunk],
+    settings: IngestSettings,
+    findings: list[ReaderWarning],
 ) -> tuple[tuple[Link, ...], dict[str, Enrichment]]:
     """Return the edges that start in a document and what is known of its places."""
     if settings.profile == "none":
@@ -301,8 +351,14 @@ def _enriched(
     places = [chunk for chunk in chunks if chunk.kind != "piece"]
     # A row is about what its table is about.
     told = [chunk for chunk in places if chunk.kind != "row"]
-    facts, links = enrich(document, told, profile_for(settings.profile, document, told))
-    return (*references(document, places), *links), facts
+    facts: dict[str, Enrichment] = {}
+    links: list[Link] = []
+    with spared("references", findings):
+        links += references(document, places, findings)
+    with spared("kinds, terms and traits", findings):
+        facts, drawn = enrich(document, told, profile_for(settings.profile, document, told))
+        links += drawn
+    return tuple(links), facts
 
 
 def read_bytes(file: Path, *, max_mb: float) -> bytes:

@@ -382,7 +382,7 @@ def _answer(
         )
     except Exception as error:  # the border of the sandbox: a reader's bug must not stop a batch
         reason = f"could not be read: {type(error).__name__}: {error}"
-        hint = "the file may be damaged; please report it if it is not"
+        hint = "Pincite failed here: please report it"
     return to_json(SourceError(f"{doc_id} {reason}", hint=hint))
 
 

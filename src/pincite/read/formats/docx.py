@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from pincite.model.types import ReaderWarning
-from pincite.read.extracted import ExtractedText
+from pincite.read.extracted import ExtractedText, spared
 from pincite.read.formats.blocks import (
     MAX_COLUMNS,
     BlockWriter,
@@ -363,8 +363,9 @@ class _Output:
                 self._table(part.element)
                 continue
             self._paragraph(part, is_repeated=first.startswith(one_line(part.text)))
-            for note in part.content.notes:
-                self.writer.paragraph(self.document.note(*note))
+            with spared("a footnote", self.writer.findings):
+                for note in part.content.notes:
+                    self.writer.paragraph(self.document.note(*note))
 
     def _paragraph(self, part: _Paragraph, *, is_repeated: bool) -> None:
         plain = one_line(part.content.words.text(plain=True))
@@ -392,7 +393,11 @@ class _Output:
                 self.document.hidden += content.hidden
             return one_line(" ".join(content.text for content in contents))
 
-        table = table_of(element, words_of)
-        self.writer.table(table)
+        is_read = False
+        with spared("the rows of a table", self.writer.findings):
+            self.writer.table(table_of(element, words_of))
+            is_read = True
+        if not is_read:
+            self.writer.paragraph("\n".join(map(words_of, element.iter(W + "tc"))))
         for note in dict.fromkeys(notes):
             self.writer.paragraph(self.document.note(*note))

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from pincite.model.errors import SourceError
 from pincite.model.types import ReaderWarning
-from pincite.read.extracted import ExtractedText, decode
+from pincite.read.extracted import ExtractedText, decode, spared
 from pincite.read.formats.blocks import (
     MAX_COLUMNS,
     BlockWriter,
@@ -339,10 +339,11 @@ class _Page(HtmlWords):
             return False
         if tag == "table" and not is_layout(node):
             self.flush()
-            table, hidden = table_of(node)
-            self.hidden += hidden
-            self.writer.table(table)
-            return False
+            with spared("a table", self.writer.findings):
+                table, hidden = table_of(node)
+                self.hidden += hidden
+                self.writer.table(table)
+                return False
         if tag == "pre":
             self.flush()
             self._pre(node)

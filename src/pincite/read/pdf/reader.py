@@ -18,7 +18,7 @@ import pypdfium2 as pdfium
 from pincite.model.errors import SourceError, require
 from pincite.model.locators import TABLE_WORD
 from pincite.model.types import ReaderWarning
-from pincite.read.extracted import ExtractedText
+from pincite.read.extracted import ExtractedText, spared
 from pincite.read.formats.blocks import TITLE_CHARS, titled
 from pincite.read.pdf.characters import MAX_CHARACTERS, Frame, frame_of, words_of
 from pincite.read.pdf.headings import (
@@ -240,9 +240,13 @@ def read(data: bytes, name: str) -> ExtractedText:
     """Return the document in a PDF's bytes; SourceError if it has no text that can be read."""
     document = open_pdf(data, name)
     try:
-        bookmarks = bookmarks_of(document)
+        findings: list[ReaderWarning] = []
+        bookmarks: Sequence[Bookmark] = ()
+        with spared("bookmarks", findings):
+            bookmarks = bookmarks_of(document)
         title = stated_title(document)
         pages = _read_pages(document, bookmarks)
+        pages.findings += findings
     finally:
         document.close()
     if not any(pages.pages):
@@ -250,7 +254,8 @@ def read(data: bytes, name: str) -> ExtractedText:
     paragraphs = _paragraphs(pages, bookmarks)
     writer = ParagraphWriter(Joiner(line for lines in pages.pages for line in lines))
     for paragraph in paragraphs:
-        writer.add(paragraph)
+        with spared("a paragraph or table", pages.findings, paragraph.lines[0].page):
+            writer.add(paragraph)
     early = [p for p in paragraphs[:12] if p.kind == "heading" and p.lines[0].page <= 2]
     largest = max(early, key=lambda p: p.lines[0].size).text if early else ""
     title = " ".join(titled(name, title, largest).split())
@@ -267,6 +272,9 @@ def read(data: bytes, name: str) -> ExtractedText:
 def _no_text(name: str, pages: _PdfRead) -> SourceError:
     kinds = Counter(finding.kind for finding in pages.findings)
     count = "page 1" if len(pages.pages) == 1 else f"pages 1–{len(pages.pages)}"
+    if kinds["reader_failed"]:
+        told = next(each.message for each in pages.findings if each.kind == "reader_failed")
+        return SourceError(f"{name} has no text", hint=told)
     if kinds["bad_page"] == len(pages.pages):
         return SourceError(
             f"{name} is damaged: {count} cannot be read",
@@ -299,7 +307,8 @@ def _read_pages(document: pdfium.PdfDocument, bookmarks: Sequence[Bookmark]) -> 
             read.findings.append(ReaderWarning("bad_page", message, index + 1))
         else:
             frame = frame_of(page)
-            lines = _read_page(page, frame, index + 1, titles[index], read.findings)
+            with spared(f"page {index + 1}", read.findings, index + 1):
+                lines = _read_page(page, frame, index + 1, titles[index], read.findings)
             page.close()
         read.pages.append(lines)
         read.frames.append(frame)
@@ -325,8 +334,11 @@ def _read_page(
     if left_out := characters.left_out:
         message = f"page {number} has {left_out:,} characters more than {MAX_CHARACTERS:,}"
         findings.append(ReaderWarning("skipped_content", message, number))
-    named = named_words(words, titles)
-    tables = find_tables(page, [word for word in words if word not in named] if named else words)
+    named, tables = set[Word](), list[FoundTable]()
+    with spared(f"tables of page {number}", findings, number):
+        named = named_words(words, titles)
+        outside = [word for word in words if word not in named] if named else words
+        tables = find_tables(page, outside)
     if tables:
         free = (w for w in words if w in named or not any(t.holds(*w.middle) for t in tables))
         words = list(free)
@@ -346,7 +358,9 @@ def _of_picture(
 
 def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
     """Return the paragraphs of the document, headings among them."""
-    pages = read.pages = without_furniture(read.pages)
+    with spared("heads and feet of pages", read.findings):
+        read.pages = without_furniture(read.pages)
+    pages = read.pages
     targets: defaultdict[int, list[BookmarkTarget]] = defaultdict(list)
     for bookmark in bookmarks:
         frame = read.frames[bookmark.page]
@@ -354,14 +368,21 @@ def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph
         if frame and bookmark.y is not None and frame.rotation == 0:
             y = min(max(frame.place(0.0, bookmark.y)[1] / frame.height, 0.0), 1.0)
         targets[bookmark.page].append(BookmarkTarget(bookmark.title, bookmark.level, y))
-    mark_bookmarked(pages, targets)
+    with spared("headings that bookmarks name", read.findings):
+        mark_bookmarked(pages, targets)
     usual = measure(pages)
-    mark_continued(pages, usual.body)
+    with spared("tables over several pages", read.findings):
+        mark_continued(pages, usual.body)
     grouped = Paragraphs(usual)
     contents = range(0)
     for lines in pages:
         set_edges(lines)
-        contents = contents_span(lines, goes_on=bool(contents))
+        goes_on, contents = bool(contents), range(0)
+        with spared("a table of contents", read.findings):
+            contents = contents_span(lines, goes_on=goes_on)
         grouped.add_page(lines, contents)
-    mark_typographic(grouped.found, usual, styles_of(pages))
-    return settle_footnotes(grouped.found, grouped.small)
+    with spared("headings told by their looks", read.findings):
+        mark_typographic(grouped.found, usual, styles_of(pages))
+    with spared("footnotes", read.findings):
+        return settle_footnotes(grouped.found, grouped.small)
+    return grouped.found

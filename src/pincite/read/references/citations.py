@@ -262,7 +262,8 @@ def _joined(
 def _hyphen_range(cited: Cited) -> Iterator[Cited]:
     """Yield both ends of "chapters 1-3"."""
     first, _, last = cited.number.partition("-")
-    if last and "." not in first and int(first) < int(last) and not cited.labels:
+    is_range = first.isdecimal() and last.isdecimal() and int(first) < int(last)
+    if is_range and not cited.labels:  # "Rules 13a-14 and 15d-14" have hyphens of their own
         yield replace(cited, number=first)
         yield replace(cited, number=last, ends_range=True)
     else:

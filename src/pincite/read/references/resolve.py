@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pincite.model.locators import EVERYDAY, INNER, NAMED, TABLE_WORDS, locator_key
-from pincite.model.types import Chunk, Document, Link, Span
+from pincite.model.types import Chunk, Document, Link, ReaderWarning, Span
+from pincite.read.extracted import spared
 from pincite.read.references.citations import (
     Cited,
     CitedPlaces,
@@ -362,7 +363,9 @@ _EXCEPTION = re.compile(r"^(?P<of>.*?)\s*\bExceptions?(?: .*)?$")
 _LINE = re.compile(r"[^\n]*")
 
 
-def references(document: Document, chunks: Sequence[Chunk]) -> list[Link]:
+def references(
+    document: Document, chunks: Sequence[Chunk], findings: list[ReaderWarning] | None = None
+) -> list[Link]:
     """Return the cross references of a document, and what its exceptions are exceptions to.
 
     The source is the deepest clause that holds the words. The target is a key as
@@ -373,16 +376,17 @@ def references(document: Document, chunks: Sequence[Chunk]) -> list[Link]:
     columns: dict[str, Columns] = {}  # of tables, for their rows
     links: dict[Link, None] = {}
     for chunk in places.chunks:
-        if chunk.kind == "exception":
-            links.update(dict.fromkeys(_exception(document, chunk, places)))
-        found = _targets(document.text, chunk, resolver)
-        if chunk.kind == "table":
-            columns[chunk.id] = head_columns(document.text, chunk, found)
-        if heads := columns.get(chunk.id) or columns.get(chunk.parent or ""):
-            found += cell_targets(document.text, chunk, heads)
-        for target in found:
-            span = Span(document.id, target.start, target.end)
-            links[Link(chunk.id, target.relation, target.key, span)] = None
+        with spared("references", findings, chunk.page):
+            if chunk.kind == "exception":
+                links.update(dict.fromkeys(_exception(document, chunk, places)))
+            found = _targets(document.text, chunk, resolver)
+            if chunk.kind == "table":
+                columns[chunk.id] = head_columns(document.text, chunk, found)
+            if heads := columns.get(chunk.id) or columns.get(chunk.parent or ""):
+                found += cell_targets(document.text, chunk, heads)
+            for target in found:
+                span = Span(document.id, target.start, target.end)
+                links[Link(chunk.id, target.relation, target.key, span)] = None
     return list(links)
 
 

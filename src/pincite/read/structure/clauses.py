@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pincite.model.locators import plain_words
 from pincite.model.tables import parse_table, row_names, row_spans
-from pincite.model.types import Kind
-from pincite.read.extracted import Block, Clause, Opening, closed
+from pincite.model.types import Kind, ReaderWarning
+from pincite.read.extracted import Block, Clause, Opening, closed, spared
 from pincite.read.structure.numbering import (
     AGAIN,
     LINE,
@@ -150,7 +151,12 @@ class _Event:
         return self.known.level if self.known else TEXT
 
 
-def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
+def clause_tree(
+    text: str,
+    blocks: Sequence[Block],
+    title: str,
+    findings: list[ReaderWarning] | None = None,
+) -> list[Clause]:
     """Return the clauses of a document in order, each with its locator; the first is the root.
 
     >>> from pincite.read.formats.markdown import markdown_blocks
@@ -160,15 +166,29 @@ def clause_tree(text: str, blocks: Sequence[Block], title: str) -> list[Clause]:
     """
     opening, sections = outline(text, blocks)
     grown = [Opening("document", "", "", title, 0, -1, ())]
-    _Items(text, grown, 0).add(opening, is_numbered=False)
+    with _pruned(grown, findings):
+        _Items(text, grown, 0).add(opening, is_numbered=False)
     places: list[int] = []
     for section in sections:
         places.append(len(grown))
         parent = places[section.parent] if section.parent >= 0 else 0
         names = section.label, section.locator, section.title
         grown.append(Opening("section", *names, section.start, parent, section.path))
-        _add_items(text, grown, section)
+        with _pruned(grown, findings):
+            _add_items(text, grown, section)
     return closed(grown, len(text))
+
+
+@contextmanager
+def _pruned(grown: list[Opening], findings: list[ReaderWarning] | None) -> Iterator[None]:
+    """Let a failure below a heading cost its items, and leave none of them half read."""
+    count = len(grown)
+    with spared("numbering and tables below a heading", findings):
+        try:
+            yield
+        except Exception:
+            del grown[count:]
+            raise
 
 
 def _add_items(text: str, grown: list[Opening], section: Section) -> None:
@@ -392,7 +412,9 @@ def _with_context(text: str, found: Sequence[Mark]) -> list[Mark]:
 MAX_ROWS = 2000
 
 
-def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
+def with_rows(
+    text: str, clauses: Sequence[Clause], findings: list[ReaderWarning] | None = None
+) -> list[Clause]:
     """Return the clause tree with a child for every row of every table.
 
     A table's own words are then its caption and its header; what follows the rows (footnotes) is a
@@ -405,7 +427,9 @@ def with_rows(text: str, clauses: Sequence[Clause]) -> list[Clause]:
         place.append(len(grown))
         parent = place[clause.parent] if clause.parent >= 0 else -1
         is_leaf = clause.kind == "table" and i not in parents
-        rows = _rows(text, clause, len(grown)) if is_leaf else []
+        rows: list[Clause] = []
+        with spared("rows of a table", findings):
+            rows = _rows(text, clause, len(grown)) if is_leaf else []
         own_end = rows[0].start if rows else clause.own_end
         if (parent, own_end) != (clause.parent, clause.own_end):
             clause = replace(clause, parent=parent, own_end=own_end)

@@ -40,6 +40,7 @@ KINDS = {
     "hidden_text": "hidden text",
     "skipped_content": "content that was left out",
     "bad_page": "pages that cannot be read",
+    "reader_failed": "failures of Pincite to report",
     "duplicate_document": "documents with the same text",
 }
 
