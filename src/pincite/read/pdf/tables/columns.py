@@ -16,6 +16,7 @@ from pincite.read.pdf.tables.geometry import (
     Rule,
     TableLine,
     cell_text,
+    figures_beside,
     is_number,
     is_year,
     overlap,
@@ -70,7 +71,7 @@ def _project(lines: Sequence[Sequence[LineSegment]], size: float) -> list[Interv
 def data_lines(lines: Sequence[TableLine]) -> list[TableLine]:
     """The lines that show the columns: those with figures, or all tabular ones."""
     tabular = [line for line in lines if line.is_tabular]
-    figures = [line for line in tabular if any(s.is_number for s in line.segments[1:])]
+    figures = [line for line in tabular if figures_beside(line)]
     return figures if len(figures) >= max(2, 0.4 * len(tabular)) else tabular
 
 
@@ -139,6 +140,7 @@ LONG = 15  # lines of prose on one side, whatever stands on the other
 MIN_WORDS = 5  # in the middle one of these lines
 MIN_FULL = 0.7  # of the column's width, the middle line
 MAX_FIGURES = 0.2  # of the words
+MAX_BESIDE = 0.6  # of the words on the right: more figures are the columns of labels, not of prose
 MAX_GAPPED = 0.25  # of the lines: those with a wide gap inside
 
 
@@ -182,6 +184,8 @@ def _parts_prose(words: Sequence[Word], at: float, top: float, bottom: float) ->
     left, right = [w for w in held if w.x1 <= at], [w for w in held if w.x1 > at]
     if min(len(left), len(right)) < 20:
         return False
+    if sum(is_number(word.text) for word in right) > MAX_BESIDE * len(right):
+        return False
     if is_prose(left) and is_prose(right):
         return True
     return is_prose(left, lines=LONG) or is_prose(right, lines=LONG)
@@ -224,6 +228,12 @@ class Placed:
         beside = [segment for segment, hits in self.parts if hits[0] > 0]
         figures = [s for s in beside if s.is_number and not is_year(s.text)]
         return bool(figures) and 2 * len(figures) >= len(beside)
+
+    @property
+    def has_years(self) -> bool:
+        """Whether all that stands beside the label are years, two or more."""
+        beside = [segment.text for segment, hits in self.parts if hits[0] > 0]
+        return len(beside) > 1 and all(map(is_year, beside))
 
     @property
     def label(self) -> LineSegment | None:
@@ -298,6 +308,9 @@ def _belongs(
         return True
     if any(above.middle < rule.at < line.middle for rule in rules):
         return False
+    is_close = distance <= 1.15 * max(step, line.size)
+    if before.places == {0} and placed.has_figures and 0 not in placed.places and is_close:
+        return True  # figures at the foot of a cell, its label at the top
     if len(group) == 1 and _opens(before, placed, step):
         return True
     if following is not None:
@@ -452,17 +465,28 @@ def head_length(lines: Sequence[Placed], rules: Sequence[Rule]) -> int:
     figures does. Labels alone right above that row belong to it: they head its first group.
     """
     first = next((n for n, placed in enumerate(lines) if placed.has_figures), None)
-    ruled = [n for n in _ruled_off(lines, rules) if n <= MAX_HEAD]
+    years = next((n for n, placed in enumerate(lines[:MAX_HEAD]) if placed.has_years), 0)
+    if first is not None and first < years and not any(line.label for line in lines[:years]):
+        first = next((n for n in range(years, len(lines)) if lines[n].has_figures), None)
+    ruled = _ruled_off(lines, rules)
+    if first == 0 and 3 * len(ruled) > len(lines) > 3:
+        return 0  # every other row is ruled off or shaded
+    ruled = [n for n in ruled if n <= MAX_HEAD]
     if ruled and (first is None or first < ruled[0]):
         return ruled[0]
     if first is None:
         return 1
     before = [n for n in ruled if n <= first]
-    if before:
-        return before[-1]
-    while first > 1 and lines[first - 1].places == {0}:
+    first = before[-1] if before else first
+    while first > 1 and _heads_rows(lines[first - 1]):
         first -= 1
     return first
+
+
+def _heads_rows(placed: Placed) -> bool:
+    """Whether a line is a label alone that heads rows; one in parentheses tells the units."""
+    text = placed.line.text
+    return placed.places == {0} and not (text.startswith("(") and text.endswith(")"))
 
 
 def _ruled_off(lines: Sequence[Placed], rules: Sequence[Rule]) -> list[int]:

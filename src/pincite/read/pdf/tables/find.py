@@ -25,6 +25,7 @@ from pincite.read.pdf.tables.geometry import (
     SpannedTable,
     TableLine,
     bounds,
+    figures_beside,
     has_drawing,
     has_scale,
     is_marker,
@@ -36,6 +37,7 @@ from pincite.read.pdf.tables.geometry import (
     turn_box,
     turn_rulings,
     turn_words,
+    with_signs,
     without_leaders,
 )
 from pincite.read.pdf.tables.ruled import find_grids, is_caption, ruled_table
@@ -194,6 +196,8 @@ def _fill(lines: Sequence[Placed], columns: Sequence[Interval]) -> float:
 NEAR = 1.6  # of the font size: white between lines of one table
 ALIGNED = 3.5  # the same where the lines stand in the same columns
 REJOIN = 6.0  # the same with a short heading between
+SAME_END = 6.0  # points: a figure in parentheses ends a little further right
+MAX_LABELS = 12  # lines between figures of one table
 MAX_LOOSE = 3  # lines in a row that have one segment only
 PROSE_WORDS = 9  # a single segment this long is a sentence
 
@@ -250,7 +254,9 @@ def _rejoined(
     found: list[list[TableLine]] = []
     for block in blocks:
         between = _between(found[-1][-1], block[0], lines) if found else None
-        if between is not None and _is_aligned(found[-1][-1], block[0]):
+        if between is None or not _is_aligned(found[-1][-1], block[0]):
+            between = _labels_between(found[-1], block, lines) if found else None
+        if between is not None:
             found[-1] = [*found[-1], *between, *block]
         else:
             found.append(block)
@@ -265,6 +271,30 @@ def _between(
     is_near = below.y0 - above.y1 <= REJOIN * below.size
     is_plain = all(len(line.words) < PROSE_WORDS and not is_caption(line.text) for line in held)
     return held if is_near and is_plain and len(held) <= MAX_LOOSE else None
+
+
+def _labels_between(
+    above: Sequence[TableLine], below: Sequence[TableLine], lines: Sequence[TableLine]
+) -> list[TableLine] | None:
+    """The lines between two blocks whose figures end at the same places, if all are labels.
+
+    A label may be wrapped or stand above others, however long: what parts tables reaches into the
+    columns of the figures, as prose does, or has figures of its own that end elsewhere.
+    """
+    first = next((line for line in below[: MAX_LOOSE + 1] if figures_beside(line)), None)
+    last = next((line for line in reversed(above) if figures_beside(line)), None)
+    if first is None or last is None or any(line.segments[0].is_number for line in (first, last)):
+        return None  # figures alone are the scale of a chart
+    ends = {figure.x1 for line in above for figure in figures_beside(line)}
+    left = min(figure.x0 for line in (last, first) for figure in figures_beside(line))
+    held = lines[lines.index(last) : lines.index(first) + 1]
+    is_it = (
+        len(held) <= MAX_LABELS
+        and all(line.x1 < left and not is_caption(line.text) for line in held[1:-1])
+        and all(b.y0 - a.y1 <= ALIGNED * b.size for a, b in pairwise(held))
+        and all(any(abs(f.x1 - end) < SAME_END for end in ends) for f in figures_beside(first))
+    )
+    return list(lines[lines.index(above[-1]) + 1 : lines.index(below[0])]) if is_it else None
 
 
 def _without_caption(block: list[TableLine]) -> list[TableLine]:
@@ -370,7 +400,7 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
             x0, y0, x1, y1 = turn_box(turned.box, 360 - angle)
             found[number] = replace(turned, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
         return found
-    rules = rulings.horizontal
+    words, rules = with_signs(words), rulings.horizontal
     ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))
     found = [table for table in ruled if table]
     found = [table for table in found if not has_drawing(table.box, rulings.slanted)]

@@ -120,12 +120,18 @@ WHOLE_GAP = 0.27  # the same where both have a point or comma, so "1 234" is not
 _NUMBER = re.compile(
     r"[($€£¥<>≤≥~±+\-–—−#]*\s*(?:US)?[$€£]?\s*[.]?\d[\d,.'’\s/:–—−-]*(?:[%‰)°*†‡§¹²³]|\s?[€$£]|\(?[a-z0-9]\)|[a-zA-Z])*"
 )
-_PLACEHOLDER = re.compile(r"[-–—−.…:*]{1,4}|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA")
+_PLACEHOLDER = re.compile(r"[$€£¥]?[-–—−.…:*]{1,4}%?|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA")
+_CURRENCY = re.compile(r"\(?(?:US|C|A|HK|S)?[$€£¥]\(?")
+_CLOSING = re.compile(r"[)%‰]{1,3}")
+_SIGNED = re.compile(r"\(?[.]?\d[\d,.]*[)%]{0,2}|[-–—−]{1,2}[)%]{0,2}")
+CLOSING_GAP = 1.2  # of the font size: how far behind its figure a ")" or "%" may stand
 _WHOLE = re.compile(r"\d[.,]\d")
 _LEADER = re.compile(r"[.·…_]{3,}|[.·…]")
 _TYPED_RULE = re.compile(r"[-–—_=]{8,}|[-=_]{3,}")
 _MARKER = re.compile(r"[•●▪■–—\-*◦‣o§□✓➢\uf0b7\uf0a7]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]")
-_YEAR = re.compile(r"(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?[*ef]{0,2}")
+_YEAR = re.compile(
+    r"(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?[*ef]{0,2}(?:\s?(?:\(\w{1,2}\)|[¹²³⁴⁵⁶⁷⁸⁹*†‡]))*"
+)
 
 
 @dataclass(frozen=True)
@@ -198,6 +204,11 @@ def is_year(text: str) -> bool:
     return bool(_YEAR.fullmatch(text))
 
 
+def figures_beside(line: TableLine) -> list[LineSegment]:
+    """The figures beside a line's label; years are none, they head columns."""
+    return [s for s in line.segments[1:] if s.is_number and not is_year(s.text)]
+
+
 def is_marker(text: str) -> bool:
     """Whether a text is only the bullet or the number of a list item."""
     return bool(_MARKER.fullmatch(text))
@@ -214,6 +225,35 @@ def without_leaders(words: Iterable[Word]) -> list[Word]:
         if word.text and (len(word.text) == 2 or not _LEADER.fullmatch(word.text)):
             kept.append(word)
     return kept
+
+
+def with_signs(words: Sequence[Word]) -> Sequence[Word]:
+    """Words with a currency sign put to the figure behind it, and ")" or "%" to the one before it.
+
+    Set flush in columns of their own, they are no cells of their own. The figure keeps its left
+    edge, for columns are told apart by white between them.
+    """
+    if not any(_CURRENCY.fullmatch(w.text) or _CLOSING.fullmatch(w.text) for w in words):
+        return words
+    kept = [word for word in words if word.angle]
+    for line in text_lines(words):
+        row: list[Word] = []
+        for word in line.words:
+            before = row[-1] if row else None
+            if before and _CURRENCY.fullmatch(before.text) and _SIGNED.fullmatch(word.text):
+                row[-1] = word._replace(text=before.text + word.text)
+            elif before and _closes(before, word):
+                row[-1] = before._replace(text=before.text + word.text, x1=word.x1)
+            else:
+                row.append(word)
+        kept.extend(row)
+    return kept
+
+
+def _closes(figure: Word, sign: Word) -> bool:
+    """Whether a sign ends the figure before it."""
+    is_near = sign.x0 - figure.x1 < CLOSING_GAP * sign.size
+    return is_near and bool(_CLOSING.fullmatch(sign.text)) and is_number(figure.text)
 
 
 def is_typed_rule(line: TableLine) -> bool:

@@ -1,0 +1,161 @@
+"""Statements in annual and quarterly reports: figures that are cells, cells that can be asked for.
+
+Documents: the FinanceBench PDFs. Companies whose name has an even SHA-256 were looked at while the
+tables were written (development half), the others not: of those only the totals were read, and
+the pages of the cells below, after the code was finished.
+
+- rejected: files that the reader refuses.
+- figures: of the numbers >= 1,000 on statement pages (balance sheet, income, cash flows by their
+  title among the first lines; of the other half a sample of 60) those that stand in a cell with a
+  label to its left and a head that names exactly one year. Numbers in running text ("10,000 shares")
+  are no figures of a table and are left out.
+- "$" columns: columns of any table of which most filled cells are a currency sign alone.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pypdfium2
+
+from pincite.model.errors import SourceError
+from pincite.model.tables import Table, parse_table
+from pincite.read.extracted import ExtractedText
+from pincite.read.pdf.reader import read
+from reading_checks.figures import Figure
+
+FOLDER = Path("financebench/pdfs")
+SAMPLE, SEED = 60, 20
+TITLE = re.compile(
+    r"balance sheets?|statements? of (?:consolidated )?financial (?:position|condition)"
+    r"|statements? of (?:consolidated )?(?:income|earnings|operations)|income statements?"
+    r"|statements? of (?:consolidated )?cash flows?|cash flows? statements?",
+    re.I,
+)
+NO_TITLE = re.compile(r"\.{4,}|see |notes to", re.I)
+CONTENT = re.compile(
+    r"total (?:current )?assets|per (?:common )?share|income tax|before taxes"
+    r"|(?:operating|investing|financing) activities",
+    re.I,
+)
+FIGURE = re.compile(r"(?<![\w,.])\d{1,3}(?:,\d{3})+(?![\w,;]|\.\d)(?! [a-z])")
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+Page = tuple[Path, int]  # from 1
+
+
+def is_development(path: Path) -> bool:
+    """Whether the documents of this company were looked at."""
+    company = path.name.split("_")[0]
+    return int(sha256(company.encode()).hexdigest(), 16) % 2 == 0
+
+
+def is_statement(text: str) -> bool:
+    """Whether the text of a page begins with the title of a statement and holds its figures."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()][:14]
+    has_title = any(
+        len(line) < 110 and TITLE.search(line) and not NO_TITLE.search(line) for line in lines
+    )
+    return has_title and len(re.findall(r"\d[\d,]*\d", text)) >= 25 and bool(CONTENT.search(text))
+
+
+def page_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The text of every page as PDFium gives it, which knows nothing of tables."""
+    document = pypdfium2.PdfDocument(path)
+    for number in range(len(document)):
+        yield number + 1, document[number].get_textpage().get_text_bounded()
+    document.close()
+
+
+def tables_by_page(read_text: ExtractedText) -> Iterator[tuple[int, Table]]:
+    """Every table with the page it begins on, those over several pages once for each page."""
+    for block in read_text.blocks:
+        if block.kind != "table":
+            continue
+        text = read_text.text[block.start : block.end]
+        head = text.split("\n")[:2]
+        lines: dict[int, list[str]] = {}
+        for box in read_text.boxes:
+            if block.start <= box.start < block.end:
+                lines.setdefault(box.page, []).append(read_text.text[box.start : box.end])
+        for number, (page, rows) in enumerate(sorted(lines.items())):
+            if table := parse_table("\n".join([*(head if number else ()), *rows])):
+                yield page, table
+
+
+def good_figures(tables: Sequence[Table]) -> Counter[str]:
+    """The figures in cells with a label and a head that names one year."""
+    found: Counter[str] = Counter()
+    for table in tables:
+        years = [len(set(YEAR.findall(name))) for name in table.columns]
+        for row in table.rows:
+            if re.search(r"[^\W\d_]", row[0]):
+                cells = zip(row[1:], years[1:], strict=False)
+                found.update(f for cell, n in cells if n == 1 for f in FIGURE.findall(cell))
+    return found
+
+
+def sign_columns(table: Table) -> int:
+    """How many columns hold little but currency signs."""
+    count = 0
+    for column in zip(*(row for row in table.rows if len(row) == len(table.columns)), strict=True):
+        filled = [cell for cell in column if cell]
+        signs = sum(bool(re.fullmatch(r"\(?[$€£¥]\(?", cell)) for cell in filled)
+        count += signs > 0.5 * len(filled)
+    return count
+
+
+class Half:
+    """What was counted over the documents of one half."""
+
+    def __init__(self) -> None:
+        self.rejected = self.tables = self.signs = 0
+        self.pages: dict[Page, tuple[int, int]] = {}  # figures in all, and good ones
+
+    def add(self, path: Path) -> None:
+        """Read one document and count."""
+        try:
+            found = read(path.read_bytes(), path.name)
+        except SourceError:
+            self.rejected += 1
+            return
+        by_page: dict[int, list[Table]] = {}
+        for page, table in tables_by_page(found):
+            by_page.setdefault(page, []).append(table)
+            self.tables += 1
+            self.signs += sign_columns(table)
+        for page, text in page_texts(path):
+            figures = Counter(FIGURE.findall(text)) if is_statement(text) else Counter[str]()
+            if figures:
+                good = (figures & good_figures(by_page.get(page, []))).total()
+                self.pages[path, page] = figures.total(), good
+
+    def share(self, sample: int = 0) -> tuple[float, int, int]:
+        """The share of good figures, of how many, and on how many pages."""
+        pages = sorted(self.pages)
+        if sample:
+            pages = random.Random(SEED).sample(pages, min(sample, len(pages)))
+        every, good = (sum(self.pages[page][n] for page in pages) for n in (0, 1))
+        return good / max(1, every), every, len(pages)
+
+
+def run(data: Path) -> list[Figure]:
+    """Return the figures of both halves."""
+    halves = {True: Half(), False: Half()}
+    for path in sorted((data / FOLDER).glob("*.pdf")):
+        halves[is_development(path)].add(path)
+    figures = [
+        Figure("files rejected", sum(half.rejected for half in halves.values()), "0"),
+        Figure('"$" columns', sum(half.signs for half in halves.values()), "0"),
+    ]
+    for is_seen, half in halves.items():
+        share, count, pages = half.share(0 if is_seen else SAMPLE)
+        name = "development" if is_seen else "not looked at"
+        asked = "" if is_seen else ">= .93"
+        note = f"{pages} pages; {half.tables} tables in all"
+        figures.append(Figure(f"figures with label and year, {name}", share, asked, count, note))
+    return figures
