@@ -7,7 +7,7 @@ the pages of the cells below, after the code was finished.
 - rejected: files that the reader refuses.
 - figures: of the numbers >= 1,000 on statement pages (balance sheet, income, cash flows by their
   title among the first lines; of the other half a sample of 60) those that stand in a cell with a
-  label to its left and a head that names exactly one year. Numbers in running text ("10,000 shares")
+  label to its left and a head that names exactly one year. Numbers in running text (10,000 shares)
   are no figures of a table and are left out.
 - "$" columns: columns of any table of which most filled cells are a currency sign alone.
 """

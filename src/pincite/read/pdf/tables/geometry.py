@@ -120,7 +120,9 @@ WHOLE_GAP = 0.27  # the same where both have a point or comma, so "1 234" is not
 _NUMBER = re.compile(
     r"[($€£¥<>≤≥~±+\-–—−#]*\s*(?:US)?[$€£]?\s*[.]?\d[\d,.'’\s/:–—−-]*(?:[%‰)°*†‡§¹²³]|\s?[€$£]|\(?[a-z0-9]\)|[a-zA-Z])*"
 )
-_PLACEHOLDER = re.compile(r"[$€£¥]?[-–—−.…:*]{1,4}%?|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA")
+_PLACEHOLDER = re.compile(
+    r"[$€£¥]?[-–—−.…:*]{1,4}%?|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA"
+)
 _CURRENCY = re.compile(r"\(?(?:US|C|A|HK|S)?[$€£¥]\(?")
 _CLOSING = re.compile(r"[)%‰]{1,3}")
 _SIGNED = re.compile(r"\(?[.]?\d[\d,.]*[)%]{0,2}|[-–—−]{1,2}[)%]{0,2}")

@@ -1,0 +1,95 @@
+"""Tables of statements: signs beside figures, rows that head groups, labels of several lines."""
+
+from __future__ import annotations
+
+from drawing import right, rows, words
+
+from pincite.read.pdf.page import Word
+from pincite.read.pdf.tables.find import tables_of
+from pincite.read.pdf.tables.geometry import Rule, Rulings, is_number, is_year, with_signs
+
+XS = (50.0, 300.0, 370.0)
+HEAD = ["", "2021", "2020"]
+ASSETS = [["Cash", "1,500", "1,400"], ["Receivables", "300", "250"], ["Total", "1,800", "1,650"]]
+DEBTS = [["Payables", "(700)", "650"], ["Debt", "1,100", "1,000"]]
+
+
+def dollars(y: float, *xs: float) -> list[Word]:
+    return [word for x in xs for word in words("$", x, y)]
+
+
+def test_currency_signs_join_the_figures_behind_them() -> None:
+    page = rows([HEAD, *ASSETS], XS) + dollars(114, 255, 330) + dollars(142, 255, 330)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows[1] == ["Cash", "$1,500", "$1,400"]
+    assert table.rows[3] == ["Total", "$1,800", "$1,650"]
+
+
+def test_what_closes_a_figure_joins_it() -> None:
+    page = [
+        *words("(12", 100, 10),
+        *words(")", 117, 10),
+        *words("7", 200, 10),
+        *words("%", 207, 10),
+    ]
+    assert [word.text for word in with_signs(page)] == ["(12)", "7%"]
+
+
+def test_a_sign_with_no_figure_stays_as_it_is() -> None:
+    page = [*words("$ each", 100, 10), *words("a )", 200, 10)]
+    assert [word.text for word in with_signs(page)] == ["$", "each", "a", ")"]
+
+
+def test_groups_are_no_head() -> None:
+    texts = [HEAD, ["Assets", "", ""], ["Current assets", "", ""], *ASSETS]
+    rules = [Rule(112, 50, 370), Rule(140, 50, 370)]  # under the head, and a shade's edge
+    (table,) = tables_of(rows(texts, XS), Rulings(rules))
+    assert table.header_rows == 1
+    assert table.rows == texts
+
+
+def test_rows_shaded_by_turns_have_no_head() -> None:
+    texts = [*ASSETS, *DEBTS, ["Equity", "5", "6"]]
+    shades = [Rule(112.0 + 14 * n, 50, 370) for n in range(5)]
+    (table,) = tables_of(rows(texts, XS), Rulings(shades))
+    assert table.header_rows == 0
+    assert table.rows == texts
+
+
+def test_years_with_notes_and_what_stands_above_them_are_the_head() -> None:
+    texts = [["", "12-Month", "11-Month"], ["Year", "2021 (1)", "2020 (2)(3)"], *ASSETS]
+    (table,) = tables_of(rows(texts, XS), Rulings())
+    assert table.rows[0] == ["Year", "12-Month 2021 (1)", "11-Month 2020 (2)(3)"]
+    assert is_year("2020 (2)(3)")
+
+
+def test_labels_of_many_lines_do_not_cut_a_table() -> None:
+    label = "Common shares authorised and issued at"
+    page = rows([HEAD, *ASSETS], XS)
+    for line in range(4):  # more lines than a heading between rows would have
+        page += words(label, 50, 156 + 14 * line)
+    page += rows([["the end of each year", "22", "21"], *DEBTS], XS, 212)
+    (table,) = tables_of(page, Rulings())
+    assert [row[0] for row in table.rows[-2:]] == ["Payables", "Debt"]
+    assert table.header_rows == 1
+
+
+def test_figures_that_end_elsewhere_are_another_table() -> None:
+    page = rows([HEAD, *ASSETS], XS)
+    for line in range(4):
+        page += words("The following rows are of another kind", 50, 156 + 14 * line)
+    page += rows(
+        [["Payables", "1", "2"], ["Debt", "3", "4"], ["Loans", "5", "6"]], (50, 280, 345), 212
+    )
+    assert len(tables_of(page, Rulings())) == 2
+
+
+def test_labels_above_their_figures_are_one_row() -> None:
+    page = rows([HEAD, *ASSETS, ["Total of all that is owed", "", ""]], XS)
+    page += right("77", 300, 168) + right("66", 370, 168)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows[-1] == ["Total of all that is owed", "77", "66"]
+
+
+def test_a_sign_before_a_dash_stands_for_a_figure() -> None:
+    assert is_number("$—") and is_number("—%")
