@@ -16,7 +16,6 @@ from pincite.answer.abstain import missing_place, nearest, unsure
 from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, messages
 from pincite.answer.lookup import Lookup
 from pincite.answer.quotes import MODEL, Extractor, Quote
-from pincite.answer.sentences import TextUnit, units
 from pincite.answer.values import (
     AbstainEvent,
     Abstention,
@@ -37,6 +36,7 @@ from pincite.index.filters import NOTHING
 from pincite.model.editions import work_of, years
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.locators import locator_key
+from pincite.model.sentences import TextUnit, units
 from pincite.model.settings import Answering
 from pincite.model.types import Chunk, Filters, Span
 from pincite.read.chunks import estimated_tokens

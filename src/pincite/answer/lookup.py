@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pincite.answer.quotes import MAX_PLACE_CHARS, Quote, Quoter, asked_term, defined
-from pincite.answer.sentences import TextUnit, place_shown, row_shown, units
+from pincite.answer.sentences import place_shown, row_shown
 from pincite.answer.values import Source
 from pincite.index.opened import SEPARATOR, rows_of_cell
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
+from pincite.model.sentences import TextUnit, units
 from pincite.model.tables import (
     Cell,
     Table,

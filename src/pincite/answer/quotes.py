@@ -10,8 +10,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from pincite.answer.sentences import TextUnit, row_shown, units
+from pincite.answer.sentences import row_shown
 from pincite.answer.values import Source
+from pincite.model.sentences import TextUnit, units
 from pincite.model.tables import cells_of, parse_table
 from pincite.model.types import Chunk, Span
 from pincite.search.passages import Passage

@@ -1,123 +1,13 @@
-"""Sentences, items and rows of a text, also of one that is still being written."""
+"""Sentences of a text that is still being written, and places as they are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
+from pincite.model.sentences import TextUnit, begins_item, ends_before, units
 from pincite.model.tables import cells_of, parse_table
-
-UnitKind = Literal["sentence", "row", "header", "heading"]
-
-_LINE = re.compile(r"[^\n]*\n?")
-# What begins a new unit at the start of a line: a list item, a numbered paragraph, a named value.
-_ITEM = re.compile(r"\s*(?:[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s|\*\*[^*\n]{1,40}\*\*\s)")
-# "(B) Kitchens." and "**Tide line.**" are headings inside their paragraph: they are quoted with the
-# sentence behind them.
-_RUN_IN = re.compile(
-    r"(?:(?:\(\w{1,5}\)|\d[\d.]{0,8})\s[^.!?:;]{1,60}\.|\*\*[^*]{1,60}\*\*\.?|_[^_]{1,60}_\.?)$"
-)
-_RULER = re.compile(r"[\s:|-]*$")  # with two dashes in it
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$")
-_QUOTES = re.compile(r"[\"“”«»]")
-LONGEST_QUOTE = 400  # a quotation that does not end by then was none
-# A full stop may be followed by closing marks, emphasis or a footnote's mark, and then by space.
-_STOP = re.compile(r"[.!?…][\"”’»)\]*_]{0,4}(?:\^[^^\s]{1,3}\^)?(?=\s)")
-_STARTS = re.compile(r"\s+[\"“‘«(\[*_]{0,4}[^\W_]")
-# Behind these a full stop ends no sentence.
-_SHORT = frozenset(
-    re.findall(
-        r"\S+",
-        "e.g i.e etc cf vs no nos sec secs art arts fig figs ch par paras para p pp vol ed al dr "
-        "mr mrs ms st approx max min incl excl resp u.s u.k inc ltd co corp jan feb mar apr jun "
-        "jul aug sep sept oct nov dec z.b bzw ca s nr",
-    )
-)
-_LAST_WORD = re.compile(r"([^\s(\[“\"]{1,12})$")
-LONGEST_WORD = 14
-
-
-@dataclass(frozen=True, slots=True)
-class TextUnit:
-    """A stretch of a text that is quoted as a whole, without white space around it."""
-
-    start: int
-    end: int
-    kind: UnitKind = "sentence"
-
-
-def units(text: str) -> list[TextUnit]:
-    """Return the units of a text in order; together they hold every word of it, each once.
-
-    >>> text = "It is 2.5 m. See e.g. Table 3. Done."
-    >>> [text[unit.start : unit.end] for unit in units(text)]
-    ['It is 2.5 m.', 'See e.g. Table 3.', 'Done.']
-    """
-    found: list[TextUnit] = []
-    for start, end, kind in _stretches(text):
-        words = text[start:end].lstrip()
-        if words:
-            start = end - len(words)
-            found.append(TextUnit(start, start + len(words.rstrip()), kind))
-    return found
-
-
-def begins_item(line: str) -> bool:
-    """Return whether a line begins a unit of its own: an item, a numbered paragraph.
-
-    >>> begins_item("(a) a horn"), begins_item("a horn")
-    (True, False)
-    """
-    return _ITEM.match(line) is not None
-
-
-def _stretches(text: str) -> Iterator[tuple[int, int, UnitKind]]:
-    """Yield where units stand: the sentences of paragraphs and items, rows, headings."""
-    begun: int | None = None  # a paragraph
-    in_table = False
-    at = 0
-    for line in _LINE.findall(text):  # the last one is empty
-        start, at = at, at + len(line)
-        kind: UnitKind = "heading" if _HEADING.match(line) else "sentence"
-        if line.lstrip().startswith("|"):
-            kind = "row" if in_table else "header"
-        in_table = kind in ("row", "header")
-        is_new = kind != "sentence" or not line.strip() or _ITEM.match(line)
-        if begun is not None and is_new:
-            yield from _sentences(text, begun, start)
-            begun = None
-        if kind == "sentence":
-            begun = start if begun is None and line.strip() else begun
-        elif not in_table or "--" not in line or not _RULER.match(line):
-            yield start, at, kind
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int, UnitKind]]:
-    for stop in _STOP.finditer(text, start, end):
-        if not _STARTS.match(text, stop.end(), end) or is_short(text, stop.start()):
-            continue
-        words = text[start : stop.end()].lstrip()
-        is_open = len(words) <= LONGEST_QUOTE and len(_QUOTES.findall(words)) % 2
-        if not is_open and not _RUN_IN.match(words):
-            yield start, stop.end(), "sentence"
-            start = stop.end()
-    yield start, end, "sentence"
-
-
-def is_short(text: str, stop: int) -> bool:
-    """Return whether the full stop at a place belongs to a word: an abbreviation or an initial.
-
-    >>> is_short("see e.g. there", 7), is_short("the end. There", 7)
-    (True, False)
-    """
-    if text[stop] != ".":
-        return False
-    match = _LAST_WORD.search(text, max(0, stop - LONGEST_WORD), stop)
-    word = match.group(1) if match else ""
-    return word.casefold() in _SHORT or (len(word) == 1 and word.isupper())
-
 
 # [1], [1, 2], [1-3], [Source 1], [^1], 【1】; anything else in brackets with a figure in it looks
 # like a citation, and is none.
@@ -137,7 +27,6 @@ _OPEN = re.compile(
     r"|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,300})?$"
 )
 _PIECE = re.compile(r"\s*\S+")
-_END = re.compile(r"[.!?…][\"”’»)*_]{0,4}$")
 MAX_CITED = 20
 MAX_OPEN = 50  # brackets inside each other, or one after the other
 LOOK_BACK = 700  # the longest link
@@ -160,7 +49,6 @@ class SentenceReader:
         self._waiting = ""  # not yet whole
         self._sentence = ""
         self._cited: list[int] = []
-        self._is_ended = False
 
     def feed(self, text: str) -> Iterator[str | Ended]:
         """Yield the words that are whole now, and a sentence when it has ended."""
@@ -208,23 +96,19 @@ class SentenceReader:
         for match in _PIECE.finditer(text.rstrip()):
             word = match.group()
             # Punctuation behind a marker still belongs to the sentence.
-            is_next = self._is_ended and word[0].isspace() and any(map(str.isalnum, word))
+            is_next = word[0].isspace() and any(map(str.isalnum, word))
+            is_next = is_next and ends_before(self._sentence, word)
             if is_next or "\n" in word or len(self._sentence) > MAX_CHARS:
                 yield from self._end()
             self._sentence += word
-            self._is_ended = self._ends()
             yield word
-
-    def _ends(self) -> bool:
-        stop = _END.search(self._sentence)
-        return stop is not None and not is_short(self._sentence, stop.start())
 
     def _end(self) -> Iterator[Ended]:
         if self._sentence.strip():
             yield Ended(self._sentence.strip(), tuple(dict.fromkeys(self._cited)))
         elif self._cited:
             yield Ended("", tuple(dict.fromkeys(self._cited)))
-        self._sentence, self._cited, self._is_ended = "", [], False
+        self._sentence, self._cited = "", []
 
 
 def _word_start(text: str) -> int:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pincite.answer.sentences import units
 from pincite.answer.values import Citation, Sentence, Source, Verdict
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import locator_key, mention_spans
+from pincite.model.sentences import units
 from pincite.model.tables import parse_table, unit_of
 from pincite.model.units import Quantity, kind_of, names, quantities
 

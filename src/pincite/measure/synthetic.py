@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pincite.answer.language_model import LanguageModel, quoted
 from pincite.answer.values import Usage
 from pincite.model.locators import locator_key
+from pincite.model.sentences import sentence_ends
 from pincite.model.tables import parse_table, unit_of
 from pincite.model.types import Chunk, ParsedDocument
 from pincite.store.snapshot import Snapshot
@@ -33,7 +34,6 @@ _NUMBER = re.compile(r"[\d.,–-]+(?:st|nd|rd|th)?")
 # A paragraph that is prose: no heading, table, list, quotation, label in bold or line in italics.
 _PROSE = re.compile(r"[A-Za-z“\"'(]")
 _LABEL = re.compile(r"[A-Z][\w ]{1,30}:\s")
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9)”\"][.!?])\s+(?=[A-Z“\"])")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _ENDING = re.compile(r"(?:ies|es|[sye])$")
 _LINKING = frozenset(["the", "and", "for", "with", "from", "into", "upon", "that", "this"])
@@ -104,11 +104,10 @@ def opening(text: str) -> str:
         if not _PROSE.match(words) or _LABEL.match(words) or len(words) < MIN_OPENING:
             continue
         taken = ""
-        for sentence in _SENTENCE_END.split(words):
-            longer = f"{taken} {sentence}".strip()
-            if len(longer) > LONGEST_OPENING or len(taken) >= 2 * MIN_OPENING:
+        for end in (*sentence_ends(words), len(words)):
+            if end > LONGEST_OPENING or len(taken) >= 2 * MIN_OPENING:
                 break
-            taken = longer
+            taken = words[:end]
         return taken if len(taken) >= MIN_OPENING else ""
     return ""
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from pincite.answer.agent.tools import AnswerLine, Toolbox, asked_multiple, calculated, times
 from pincite.answer.lookup import CellQuery, Pick, pick
-from pincite.answer.sentences import units
 from pincite.index.tokens import Analyzer
+from pincite.model.sentences import units
 from pincite.model.tables import parse_table, row_spans
 from pincite.model.types import Chunk
 from pincite.model.units import find_unit, quantities

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
+from pincite.model.sentences import sentence_ends
 from pincite.read.extracted import Pages
 
 # Longer texts are judged by their beginning: a summary of more would be no summary.
@@ -28,12 +29,6 @@ _SIGNS = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 _LINE = re.compile(r"[^\n\f]*[\n\f]?")
 _SKIPPED = re.compile(r"[ \t]*(?:#{1,6} |\||```|~~~|!\[|[-=*_]{3,}\s*$|\s*$)")
 _MARK = re.compile(r"[ \t]*(?:>[ \t]*)?(?:[-*+•]|\(?[0-9A-Za-z]{1,3}[.)])[ \t]+|[ \t]*>[ \t]*")
-# A stop before a new beginning; but "J. Smith" has none, nor "No. 5".
-_ABBREVIATED = "|".join(rf"(?<=\b[A-Z][a-z]{{{length}}})" for length in (1, 2, 3))
-_STOP = re.compile(
-    rf"(?<!\b[^\W\d_])(?!(?:{_ABBREVIATED})\.\s+\d)[.!?…]{{1,5}}[\"”’»)\]*_]{{0,3}}"
-    r"(?=\s{1,20}[\"“‘«(\[*_¿¡]{0,3}[^\sa-zß-ÿ])|[。！？]+[”’」』）]?"
-)
 
 
 def summarise(text: str, sentences: int = 2) -> str:
@@ -84,9 +79,9 @@ def _words(sentence: str) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[str]:
     """Yield the sentences of the prose in a text, each as it stands there."""
     for start, end in _prose(text):
-        for stop in _STOP.finditer(text, start, end):
-            yield from _kept(text[start : stop.end()])
-            start = stop.end()
+        for stop in sentence_ends(text, start, end):
+            yield from _kept(text[start:stop])
+            start = stop
         yield from _kept(text[start:end])
 
 

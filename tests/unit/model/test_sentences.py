@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.answer.sentences import units
+from pincite.model.sentences import ends_before, sentence_ends, units
 
 
 def cut(text: str) -> list[tuple[str, str]]:
@@ -35,11 +35,54 @@ def cut(text: str) -> list[tuple[str, str]]:
             "**Level** 3\n**Range** 150 feet\nIt burns.",
             ["**Level** 3", "**Range** 150 feet\nIt burns."],
         ),
+        ("Include:\nA. one; or\nB. Two.", ["Include:", "A. one; or", "B. Two."]),
+        ("Apart by\n2.5 m or more.", ["Apart by\n2.5 m or more."]),
         ("Is it so? It is! Done…", ["Is it so?", "It is!", "Done…"]),
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:
     assert [words for _, words in cut(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Under 26 U.S.C. 501 it is free.| The rest is not.",
+        "He is J. R. Smith, a.k.a. Jim, of Acme Inc. of Ohio.| He left.",
+        "It was sold to Acme Corp.| The buyer paid.",
+        "Roe v. Wade, No. 70, is cited e.g. on p. 5, i.e. at Fig. 3.| See Lee et al. (2020) too.",
+        "It opens at 10 a.m. on Jan. 5.| It closes at 5 p.m.| The rest is night.",
+        "See 97.113(a).| See 2.5 m.| It is so.",
+        "Is it?| No.| It is not.| No. 5 is.",
+        "Wait ... there is more.| And more ...| Then it ended.",
+        "“It is red.”| “It is blue.”| (It is so.)| Done.",
+        "The rule (see Part 4. It applies to all.) is old.| It stays.",
+        "See Schedule A.| Purchaser shall pay.",
+        "Fees of approx. five percent, incl. taxes, max. 3.| Nothing else.",
+        "The text ends here.^1^| Another begins.[2]| A third.",
+        "We use the app.| Users like it.| The shell is bash.| bash reads files.",
+        "A. Fees are due.| B. They are paid.",
+        "Section 4.2. Fees are due.| They are paid.",
+        "z. B. nach Abs. 3 Nr. 5 d. h. am 3. Oktober.| Der Rest gilt.",
+        "Selon l'art. 5, c.-à-d. p. ex. le n. 3, oui.| La suite vaut.",
+        "Ai sensi dell'art. 5, n. 3, lett. b), ecc. e oltre.| Il resto vale.",
+        "Según el art. 5, p. ej. el núm. 3, sí.| ¿Y qué?| El resto vale.",
+        "これは文です。|これも文です。",
+    ],
+)
+def test_what_ends_a_sentence(text: str) -> None:
+    """A bar stands where each sentence ends; all others are no ends."""
+    ends, bare = [], ""
+    for part in text.split("|"):
+        bare += part
+        ends.append(len(bare))
+    assert list(sentence_ends(bare)) == ends[:-1]
+
+
+def test_a_stream_asks_with_the_word_that_follows() -> None:
+    assert not ends_before("It is sold by Acme Inc.", " of")
+    assert ends_before("It is sold by Acme Inc.", " The")
+    assert not ends_before("no stop", " The")
 
 
 def test_tables_and_headings() -> None:
