@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from pincite.answer.sentences import units
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
+from pincite.model.sentences import units
 from pincite.model.types import Chunk
 from pincite.model.units import Quantity, quantities
 

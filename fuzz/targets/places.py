@@ -8,12 +8,12 @@ from functools import cache
 from fuzz.harness import SAMPLES, Target, halves, text_of, work_folder
 from pincite.answer.agent.calculate import calculate
 from pincite.answer.asker import Asker, Message
-from pincite.answer.sentences import units
 from pincite.answer.verify import row_quantities
 from pincite.api import Index
 from pincite.index.tokens import Analyzer
 from pincite.model.editions import parse_date, work_of
 from pincite.model.locators import heading_label, locator_key, mention_spans, mentions
+from pincite.model.sentences import units
 from pincite.model.settings import Settings, merged
 from pincite.model.tables import find_cells, intervals_of, parse_table, row_spans
 from pincite.model.types import Filters
