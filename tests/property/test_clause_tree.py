@@ -11,6 +11,7 @@ from pincite.read.extracted import Block, Clause
 from pincite.read.formats.markdown import markdown_blocks
 from pincite.read.formats.plain import plain_blocks
 from pincite.read.structure.clauses import clause_tree
+from pincite.read.structure.sections import with_sections
 
 Reader = Callable[[str], list[Block]]
 
@@ -21,6 +22,7 @@ LINES = [
     "Exception: None.", "Exception No. 2 to (1): Some:", "Note: see.", "NOTE TO § 9.1: see.",
     "**Table 9.1 Sizes**", "| a | b |", "|---|---|", "| 1 | 2 |", "^1^ Only here.",
     "Section 2.3 Quorum. Half of all", "Section 2.3 or with Article 4, if", "ARTICLE II", "DUTIES",
+    "Section 2.4. Term. One year. 3. Law. None.", "1.1 It ends.", "2. TERM", "EXHIBIT A", "4.",
     "of the members under paragraph", "(b) of this section do", "> (c) quoted", "```",
     "    (d) deep", "TABLE 1 TO PARAGRAPH (A)—SIZES",
     "", "", "\f", "\u2028", "\x00", "  ", "words that go on and on until the line is full and",
@@ -32,7 +34,14 @@ legal = st.builds(
     st.sampled_from(["\n", "\r\n", "\n\n"]),
 )
 any_text = st.text(max_size=300) | st.text(alphabet="()ai1.#|-> \n\r\f\u2028\x00§T", max_size=200)
-readers = st.sampled_from([markdown_blocks, plain_blocks])
+
+
+def numbered_blocks(text: str) -> list[Block]:
+    """Return the blocks of a plain text with the sections that its numbers open."""
+    return with_sections(text, plain_blocks(text))
+
+
+readers = st.sampled_from([markdown_blocks, plain_blocks, numbered_blocks])
 
 
 def check(text: str, clauses: Sequence[Clause]) -> None:

@@ -61,6 +61,7 @@ anexo      es    1 lettered known anexos
 anhang     de    1 lettered known anhänge anh.
 anlage     de    1 lettered known anlagen
 schedule   en    1 lettered sure  schedules sched.
+exhibit    en    1 lettered known exhibits
 subpart    en    2 lettered sure  subparts
 chapter    en    2 named    sure  chapters ch. chap. chaps.
 chapitre   fr    2 named    sure  chapitres ch. chap.
@@ -312,7 +313,13 @@ _ARABIC = (
 _PARENS = r"(?:\([0-9A-Za-z]{1,4}\))*"
 _HYPHENS = r"(?:-[0-9]+[A-Za-z]?(?!\.?[0-9]))*"  # "52.202-1", but no range "1.5-2.5"
 _LETTERED = r"[A-Z][.-][0-9]+(?:\.[0-9]+){0,9}"
-_HEADING_NUMBER = rf"(?:{_ARABIC}|{_LETTERED}|[IVXLCDM]+|[A-Z])"
+# "ARTICLE SEVEN"
+NUMBER_WORDS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+)  # fmt: skip
+_HEADING_NUMBER = rf"(?:{_ARABIC}|{_LETTERED}|[IVXLCDM]+|[A-Z]|(?i:{any_of(NUMBER_WORDS)})(?!\w))"
 # A heading has its word in the singular, or short: "Art. 5", "Sec. 12".
 _HEADINGS_CALLED = any_of(
     form
@@ -322,15 +329,16 @@ _HEADINGS_CALLED = any_of(
 _SEPARATOR = r"[ \t]*(?:[.:)—–]+|-(?![0-9]))?(?=[\s—–:]|$|(?<=[.:—–-])\S)[ \t]*"
 _HEADINGS = (
     lazy_pattern(
-        rf"(?P<label>(?P<word>(?i:{_HEADINGS_CALLED})) (?P<number>{_HEADING_NUMBER}))(?!\w)"
+        rf"(?P<label>(?P<word>(?i:{_HEADINGS_CALLED})) (?:[–—-] )?"
+        rf"(?P<number>{_HEADING_NUMBER}))(?!\w)"
         rf"(?: (?i:to|of) (?i:{HEADING_WORD}) {_HEADING_NUMBER})?{_SEPARATOR}"
     ),
     lazy_pattern(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
     lazy_pattern(
         rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_HYPHENS}{_PARENS}))"
-        rf"(?!\w){_SEPARATOR}"
+        rf"(?:(?!\w){_SEPARATOR}|(?=[A-Z][a-z]))"
     ),
-    lazy_pattern(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$)"),
+    lazy_pattern(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$|(?=[A-Z]))"),
     lazy_pattern(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),
     lazy_pattern(
         r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"

@@ -245,8 +245,8 @@ class _Maker:
     def _body(self, i: int) -> str:
         """Return a clause's own words without its heading line."""
         clause = self.clauses[i]
-        own = self.document.text[clause.start : clause.own_end]
-        if clause.kind == "section" or (clause.kind == "document" and own.startswith("#")):
+        own = self.document.text[clause.body or clause.start : clause.own_end]
+        if clause.kind == "document" and own.startswith("#"):
             own = own.partition("\n")[2]
         return own.strip()
 

@@ -45,6 +45,7 @@ class Clause:
     own_end: int
     parent: int  # index in the list; -1 for the document
     path: tuple[str, ...]
+    body: int = 0  # where the words below its heading begin; 0 without a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Opening:
     start: int
     parent: int
     path: tuple[str, ...]
+    body: int = 0
 
 
 def closed(openings: Sequence[Opening], length: int) -> list[Clause]:
@@ -74,7 +76,7 @@ def closed(openings: Sequence[Opening], length: int) -> list[Clause]:
             innermost = openings[innermost].parent
         innermost = position
     return [
-        Clause(o.kind, o.label, o.locator, o.title, o.start, end, own_end, o.parent, o.path)
+        Clause(o.kind, o.label, o.locator, o.title, o.start, end, own_end, o.parent, o.path, o.body)
         for o, end, own_end in zip(openings, ends, own_ends, strict=True)
     ]
 

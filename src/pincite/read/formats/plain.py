@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.model.locators import HEADING_RANK, LETTERED, HeadingLabel, heading_label
+from pincite.model.locators import HEADING_RANK, HeadingLabel, heading_label
 from pincite.read.extracted import Block, ExtractedText, decode, form_feed_pages
-from pincite.read.structure.numbering import readings
+from pincite.read.structure.numbering import Number, number_of
+from pincite.read.structure.sections import with_sections
 
-Number = tuple[int, ...]
 TITLE_CHARS = 120
 
 _LINE = re.compile(r"[^\r\n\f\u2028\u2029]*(?:\r\n|[\r\n\f\u2028\u2029]|\Z)")
@@ -148,7 +148,7 @@ def _numbered(position: int, lines: Sequence[_Line]) -> _HeadingCandidate | None
     dots = name.canonical.count(".") if name.canonical[:1].isdigit() else 0
     level = HEADING_RANK[name.scheme] + dots
     chain = "number" if HEADING_RANK[name.scheme] == 4 else name.scheme
-    return _HeadingCandidate(position, end, level, drop, is_whole, chain, _number(name), is_bare)
+    return _HeadingCandidate(position, end, level, drop, is_whole, chain, number_of(name), is_bare)
 
 
 def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) -> int:
@@ -171,19 +171,6 @@ def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) ->
     separator = words[label_end : label_end + 1]
     has_mark = separator in (".", ":", "—") or name.scheme in ("§", "decimal")
     return label_end + (separator in (".", ":", "—")) if has_mark else 0
-
-
-def _number(name: HeadingLabel) -> Number:
-    """Return the number of a heading as integers, so that numbers can be compared."""
-    values: list[int] = []
-    for part in re.split(r"[.–\-()]+", name.canonical.split()[-1]):
-        if digits := re.match(r"[0-9]{1,9}", part):
-            values.append(int(digits.group()))
-        elif part:
-            found = readings(f"({part})") if part.isalpha() and part.isascii() else ()
-            is_letter = name.scheme in LETTERED and len(part) == 1
-            values.append(int(found[0 if is_letter else -1][1]) if found else 0)
-    return tuple(values)
 
 
 def _without_contents(
@@ -276,4 +263,6 @@ def read(data: bytes, name: str) -> ExtractedText:
     text = decode(data, name)
     first = text.strip().split("\n", 1)[0].strip()
     title = first if len(first) <= TITLE_CHARS else Path(name).stem
-    return ExtractedText(text, title, plain_blocks(text), form_feed_pages(text))
+    return ExtractedText(
+        text, title, with_sections(text, plain_blocks(text)), form_feed_pages(text)
+    )

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from pincite.model.locators import FIGURE_WORD, HEADING_RANK, TABLE_WORD, heading_label
+from pincite.model.locators import (
+    FIGURE_WORD,
+    HEADING_RANK,
+    HEADING_WORD,
+    NUMBER_WORDS,
+    TABLE_WORD,
+    heading_label,
+)
 from pincite.read.pdf.lines import MARK, Line
 from pincite.read.structure.outline import is_table_caption
 
@@ -19,8 +26,12 @@ ParagraphKind = Literal["text", "heading", "code", "contents", "table", "footnot
 BULLET = re.compile(r"(?:[•●▪■◦○‣⁃∙·➢►✓❖\uf020-\uf0ff]|[–—*-](?=\s+\S))\s*")
 _ITEM = re.compile(
     r"(?:\((?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,6}|[A-Z]{2})\)|(?:[0-9]{1,3}|[A-Za-z]|[ivxlc]{2,5})[.)]"
-    r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+)(?=\s|\()"
+    r"|\[[0-9]{1,3}\]|§{1,2} ?[0-9]|[0-9]+(?:\.[0-9]+)+\.?)(?=\s|\()"
+    # Some printers set the words right behind the label.
+    r"|(?:[0-9]{1,2}\.|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?)(?=[A-Z][a-z])"
+    rf"|(?:{HEADING_WORD}|Item|ITEM) [0-9IVX]{{1,5}}(?:\.[0-9]{{1,3}}){{0,3}}[.:](?=\s|[A-Z]|$)"
 )
+_UNDERLINE = re.compile(r"[-=_ ]{4,}")
 _CAPTION = re.compile(rf"(?i:{TABLE_WORD}|{FIGURE_WORD}) [0-9A-Z][0-9.A-Z-]*\b")
 _ENDED = re.compile(rf"[.!?:;…][)\]”’\"'»*]*{MARK}*$")
 _LIST_GOES_ON = re.compile(rf"(?:[.:;,—–]|[;,] (?:and|or|e|o|et|ou)){MARK}*$")
@@ -47,6 +58,7 @@ class PageMeasure:
 
     body: float  # the size of most characters
     pitches: dict[float, float]  # from one line to the next, for each size
+    is_typed: bool = False  # all of it is set in typewriter type, which then means nothing
 
     def pitch(self, size: float) -> float:
         """Return the usual distance of two baselines."""
@@ -56,16 +68,19 @@ class PageMeasure:
 def measure(pages: Iterable[Sequence[Line]]) -> PageMeasure:
     """Return what is usual in these pages."""
     sizes: Counter[float] = Counter()
+    typed = 0
     steps: defaultdict[float, Counter[float]] = defaultdict(Counter)
     for lines in pages:
         for line in lines:
             sizes[line.size] += len(line.text)
+            typed += len(line.text) * line.mono
         for before, line in pairwise(lines):
             step = line.base - before.base
             if before.size == line.size and 0.8 * line.size < step < 3 * line.size:
                 steps[round(line.size)][round(step * 2) / 2] += 1
     body = sizes.most_common(1)[0][0] if sizes else 10.0
-    return PageMeasure(body, {size: found.most_common(1)[0][0] for size, found in steps.items()})
+    pitches = {size: found.most_common(1)[0][0] for size, found in steps.items()}
+    return PageMeasure(body, pitches, typed > 0.8 * sizes.total())
 
 
 def set_edges(lines: Sequence[Line]) -> None:
@@ -93,6 +108,8 @@ class Paragraphs:
     def add_page(self, lines: Sequence[Line], contents: range) -> None:
         """Take the lines of one page, of which some are a table of contents."""
         for place, line in enumerate(lines):
+            if self._usual.is_typed and _UNDERLINE.fullmatch(line.text):
+                continue  # a typewriter's way to underline the words above
             after = lines[place + 1] if place + 1 < len(lines) else None
             self._add(line, after, is_contents=place in contents)
 
@@ -133,7 +150,7 @@ class Paragraphs:
             return "heading"
         if is_contents:
             return "contents"
-        if line.mono and not BULLET.match(line.text):
+        if line.mono and not self._usual.is_typed and not BULLET.match(line.text):
             return "code"
         if line.marked and line.size < self.small and line.box[1] > 0.3:
             return "footnote"
@@ -308,6 +325,30 @@ def mark_typographic(
     for paragraph in candidates:
         paragraph.kind = "heading"
         paragraph.level = levels[style_of(paragraph)]
+
+
+_ALONE = re.compile(
+    rf"{HEADING_WORD} (?:[–—-] )?(?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z]|{'|'.join(NUMBER_WORDS)})[.:]?",
+    re.IGNORECASE,
+)
+
+
+def with_titles(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
+    """Return the paragraphs, with a heading that is a number alone joined to its title below."""
+    done: list[Paragraph] = []
+    for paragraph in paragraphs:
+        last = done[-1] if done else None
+        if (
+            last
+            and last.kind == paragraph.kind == "heading"
+            and last.lines[-1].page == paragraph.lines[0].page
+            and _ALONE.fullmatch(last.text)
+            and not heading_label(paragraph.text).label
+        ):
+            last.lines += paragraph.lines
+        else:
+            done.append(paragraph)
+    return done
 
 
 def _credible(

@@ -47,10 +47,12 @@ from pincite.read.pdf.paragraphs import (
     measure,
     set_edges,
     settle_footnotes,
+    with_titles,
 )
 from pincite.read.pdf.tables.find import find_tables
 from pincite.read.pdf.tables.geometry import is_number
 from pincite.read.pdf.write import ParagraphWriter
+from pincite.read.structure.sections import with_sections
 
 # Dots per inch to render at: small print needs 150, and more costs time without better words.
 DPI = 150
@@ -262,7 +264,7 @@ def read(data: bytes, name: str) -> ExtractedText:
     return ExtractedText(
         writer.text,
         title[:TITLE_CHARS],
-        writer.blocks,
+        with_sections(writer.text, writer.blocks),
         writer.pages(len(pages.pages)),
         writer.boxes,
         pages.findings,
@@ -383,6 +385,7 @@ def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph
         grouped.add_page(lines, contents)
     with spared("headings told by their looks", read.findings):
         mark_typographic(grouped.found, usual, styles_of(pages))
+    found = with_titles(grouped.found)
     with spared("footnotes", read.findings):
-        return settle_footnotes(grouped.found, grouped.small)
-    return grouped.found
+        return settle_footnotes(found, grouped.small)
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pincite.model.locators import LABELLED_WORD, PLACE_WORD
+from pincite.model.locators import LABELLED_WORD, LETTERED, NUMBER_WORDS, PLACE_WORD, HeadingLabel
 
 # Lines as a reader sees them, whatever ends them.
 LINE = re.compile(r"[^\r\n\f\u2028\u2029]+")
@@ -120,6 +120,7 @@ _BACK = 6.0
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _ROMAN_FORM = re.compile(r"c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 
+Number = tuple[int, ...]  # of a heading
 Level = tuple[str, float]  # style and last value
 _TERM: Level = ("term", 1.0)  # defined terms are a level without order
 
@@ -161,6 +162,26 @@ def readings(label: str) -> tuple[Level, ...]:
         roman = float(sum(-v if v < w else v for v, w in zip(values, after, strict=True)))
         found.append((frame.format("i" if whole.islower() else "I"), roman + fraction))
     return tuple(found)
+
+
+def number_of(name: HeadingLabel) -> Number:
+    """Return the number of a heading as integers, so that numbers can be compared.
+
+    >>> from pincite.model.locators import heading_label
+    >>> [number_of(heading_label(line)) for line in ("ARTICLE SEVEN", "Section 2.10 Fees")]
+    [(7,), (2, 10)]
+    """
+    values: list[int] = []
+    for part in re.split(r"[.–\-()]+", name.canonical.split()[-1]):
+        if digits := re.match(r"[0-9]{1,9}", part):
+            values.append(int(digits.group()))
+        elif part.lower() in NUMBER_WORDS:
+            values.append(NUMBER_WORDS.index(part.lower()) + 1)
+        elif part:
+            found = readings(f"({part})") if part.isalpha() and part.isascii() else ()
+            is_letter = name.scheme in LETTERED and len(part) == 1
+            values.append(int(found[0 if is_letter else -1][1]) if found else 0)
+    return tuple(values)
 
 
 def depths(marks: Sequence[Mark]) -> list[int]:

@@ -156,6 +156,7 @@ class Section:
     path: tuple[str, ...]  # headings down to this one
     parent: int  # index among the sections; -1 for the document
     blocks: tuple[Block, ...]
+    body: int  # where the words below the heading begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,8 @@ def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list
             locator = f"{sections[parent].locator} > {locator}"
         taken.add(locator)
         names = name.label, locator, name.title
-        sections.append(Section(heading.block.start, *names, path, parent, heading.blocks))
+        start, body = heading.block.start, heading.block.end
+        sections.append(Section(start, *names, path, parent, heading.blocks, body))
     return opening, sections
 
 
