@@ -261,10 +261,13 @@ def read(data: bytes, name: str) -> ExtractedText:
     early = [p for p in paragraphs[:12] if p.kind == "heading" and p.lines[0].page <= 2]
     largest = max(early, key=lambda p: p.lines[0].size).text if early else ""
     title = " ".join(titled(name, title, largest).split())
+    blocks = writer.blocks
+    with spared("numbered sections", pages.findings):
+        blocks = with_sections(writer.text, blocks)
     return ExtractedText(
         writer.text,
         title[:TITLE_CHARS],
-        with_sections(writer.text, writer.blocks),
+        blocks,
         writer.pages(len(pages.pages)),
         writer.boxes,
         pages.findings,

@@ -173,8 +173,8 @@ def clause_tree(
         places.append(len(grown))
         parent = places[section.parent] if section.parent >= 0 else 0
         names = section.label, section.locator, section.title
-        place = section.start, parent, section.path, section.body
-        grown.append(Opening("section", *names, *place))
+        start, path = section.start, section.path
+        grown.append(Opening("section", *names, start, parent, path, section.body))
         with _pruned(grown, findings):
             _add_items(text, grown, section)
     return closed(grown, len(text))

@@ -14,6 +14,7 @@ from pincite.read.structure.numbering import LINE, Number, is_wrapped, number_of
 
 _SECTION = HEADING_RANK["section"]
 _DIVISION = 1  # exhibits and schedules, in which numbers begin anew
+_WITHIN = 8  # a title that stands within a section, whatever its number
 _GROUP = 2  # a title without a number that stands over sections
 _LOST_BREAKS = 400  # a longer line may have lost its breaks: paragraphs begin within it
 _LOOK = 250  # characters behind a label that tell whether it is one
@@ -310,24 +311,22 @@ def _levelled(blocks: Sequence[Block], accepted: Sequence[_Candidate]) -> list[B
     A title right before the next number is that of a group, and so is one behind which numbers
     begin anew; one with words of its own, behind which they go on, is a part of its section.
     """
-    ranks = {c.start: HEADING_RANK[c.name.scheme] + len(c.number) - 1 for c in accepted}
+    numbered = {c.start: c for c in accepted}
+    first = accepted[0].start
     done = list(blocks)
-    follows, last_number = "", (0,)  # what stands behind, from the end
-    numbers = {c.start: c.number for c in accepted}
+    has_words = False  # between a heading and the next number
+    after: Number = (0,)  # that number
     for place in range(len(blocks) - 1, -1, -1):
         block = blocks[place]
         if block.kind != "heading":
-            follows = "words"
+            has_words = True
             continue
-        level = ranks.get(block.start)
-        if level is None:
-            goes_on = (
-                follows == "words"
-                and last_number > (1,)
-                and any(start < block.start for start in numbers)
-            )
-            level = 8 + block.level if goes_on else min(block.level, _GROUP)
+        if found := numbered.get(block.start):
+            level = HEADING_RANK[found.name.scheme] + len(found.number) - 1
+            has_words, after = False, found.number
+        elif has_words and after > (1,) and block.start > first:
+            level = _WITHIN + block.level
         else:
-            last_number, follows = numbers[block.start], "number"
-        done[place] = Block("heading", block.start, block.end, level)
+            level = min(block.level, _GROUP)
+        done[place] = replace(block, level=level)
     return done
