@@ -286,7 +286,8 @@ def keys_of(loaded: ParsedDocument) -> list[tuple[str, str]]:
             keys.append((locator_key(chunk.title), chunk.id))
         facts = loaded.facts.get(chunk.id)
         if facts is not None:
-            keys += [(locator_key(name), chunk.id) for name in (*facts.terms, *facts.aliases)]
+            names = (*facts.terms, *facts.aliases, *facts.identifiers)
+            keys += [(locator_key(name), chunk.id) for name in names]
     return keys
 
 

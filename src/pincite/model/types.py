@@ -97,6 +97,7 @@ class Enrichment:
     traits: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()  # terms that the chunk defines
     aliases: tuple[str, ...] = ()  # other names of the chunk or its term
+    identifiers: tuple[str, ...] = ()  # that its source has for it: "/us/usc/t9/s301", "art_5"
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Enrichment:

@@ -25,7 +25,9 @@ class Block:
     start: int
     end: int
     level: int = 0  # of a heading: 1 is the highest; of an item: 0 is the outermost
-    label: str = ""  # of an item whose place the reader knows: "(a)", or “term” for a definition
+    # Of an item whose place the reader knows: "(a)", or “term” for a definition; empty for words
+    # that go on behind items, as those of what holds that level.
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,15 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceIdentifier:
+    """A name that a source gives a part of itself, and the words that the part became."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExtractedText:
     """A document as its reader understood it."""
 
@@ -111,6 +122,7 @@ class ExtractedText:
     findings: Sequence[ReaderWarning] = field(default=())
     meta: Mapping[str, str] = field(default_factory=dict)  # "effective", "until" as ISO dates
     language: str = ""  # as the document itself says, by code or name
+    identifiers: Sequence[SourceIdentifier] = field(default=())
 
 
 @contextmanager

@@ -6,7 +6,9 @@ import hashlib
 import os
 import re
 import stat
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from importlib import import_module
 from itertools import chain
@@ -22,6 +24,7 @@ from pincite.model.types import (
     Link,
     ParsedDocument,
     ReaderWarning,
+    by_id,
 )
 from pincite.read.chunks import chunks_of
 from pincite.read.enrich.enrich import enrich
@@ -31,6 +34,7 @@ from pincite.read.extracted import (
     Clause,
     ExtractedText,
     Pages,
+    SourceIdentifier,
     decode,
     spared,
 )
@@ -307,6 +311,8 @@ def parse(
     clauses = _clauses(parsed, findings)
     chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
     links, facts = _enriched(document, chunks, settings, findings)
+    for chunk_id, names in _identified(chunks, parsed.identifiers).items():
+        facts[chunk_id] = replace(facts.get(chunk_id, Enrichment()), identifiers=tuple(names))
     boxes = tuple(parsed.boxes)
     return ParsedDocument(document, chunks, links, facts, findings=tuple(findings), boxes=boxes)
 
@@ -337,6 +343,22 @@ def _clauses(parsed: ExtractedText, findings: list[ReaderWarning]) -> list[Claus
     with spared("rows of tables", findings):
         clauses = with_rows(text, clauses, findings)
     return clauses
+
+
+def _identified(
+    chunks: Sequence[Chunk], identifiers: Sequence[SourceIdentifier]
+) -> dict[str, dict[str, None]]:
+    """Return the source's names for chunks by id: each leads to the smallest that holds it all."""
+    places = [chunk for chunk in chunks if chunk.kind != "piece"]
+    known = by_id(places)
+    starts = [chunk.span.start for chunk in places]
+    found: dict[str, dict[str, None]] = {}
+    for each in identifiers:
+        chunk = places[bisect_right(starts, each.start) - 1]
+        while chunk.span.end < each.end and chunk.parent:
+            chunk = known[chunk.parent]
+        found.setdefault(chunk.id, {})[each.name] = None
+    return found
 
 
 def _enriched(

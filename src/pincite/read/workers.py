@@ -146,7 +146,7 @@ def _is_sound(chunk: Chunk, ids: set[str], end: int) -> bool:
 
 
 def _are_facts(facts: Enrichment) -> bool:
-    lists = (facts.tags, facts.traits, facts.terms, facts.aliases)
+    lists = (facts.tags, facts.traits, facts.terms, facts.aliases, facts.identifiers)
     return (
         _are(str, facts.content_kind)
         and _are(bool, facts.is_rule_bearing)

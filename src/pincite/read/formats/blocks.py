@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from pincite.model.errors import SourceError
 from pincite.model.types import ReaderWarning
@@ -221,6 +222,11 @@ class BlockWriter:
         if line := f"{label} {words}".strip():
             self._put("item", line, level=depth, label=name or label)
 
+    def goes_on(self, words: str, depth: int) -> None:
+        """Write words behind items that are not of the last one, but of what holds that depth."""
+        if words := words.strip():
+            self._put("item", words, level=depth)
+
     def line(self, marker: str, words: str, depth: int, *, goes_on: bool = False) -> None:
         """Write a line of a list, or one more paragraph of its item."""
         if not words.strip():
@@ -253,6 +259,16 @@ class BlockWriter:
         """Write the caption of a table that follows."""
         if words := one_line(words.replace("*", "")):
             self._put("paragraph", f"**{words}**")
+
+    @property
+    def end(self) -> int:
+        """How much has been written."""
+        return self._length
+
+    def start_after(self, offset: int) -> int | None:
+        """Return where the first block behind an offset starts; None if there is none."""
+        at = bisect_left(self._blocks, offset, key=attrgetter("start"))
+        return self._blocks[at].start if at < len(self._blocks) else None
 
     def find(self, finding: ReaderWarning) -> None:
         """Keep something that the user should know."""

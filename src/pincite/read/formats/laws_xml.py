@@ -1,4 +1,4 @@
-"""Laws in the XML of Justice Canada."""
+"""Laws in the XML of Justice Canada; those in other XML are handed on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pincite.model.errors import SourceError
-from pincite.model.locators import heading_label
 from pincite.read.extracted import ExtractedText
+from pincite.read.formats import law_dialects
 from pincite.read.formats.blocks import (
     MAX_COLUMNS,
     BlockWriter,
@@ -19,7 +19,7 @@ from pincite.read.formats.blocks import (
     spread,
     titled,
 )
-from pincite.read.formats.xml import Element, elements, local_name, parse_xml
+from pincite.read.formats.xml import Element, ElementSpans, elements, local_name, parse_xml
 from pincite.read.load import as_iso
 from pincite.read.structure.clauses import TERM
 
@@ -155,21 +155,26 @@ _TEXTS = {
 def read(data: bytes, name: str) -> ExtractedText:
     """Return a consolidated act or regulation with its sections, definitions and tables."""
     root = parse_xml(data, name)
+    if local_name(root) in law_dialects.ROOTS:
+        return law_dialects.read(root, name)
     if local_name(root) not in ROOTS:
         raise SourceError(
             f"{name} is XML of an unknown kind: <{local_name(root)}>",
-            hint=f"known are the laws of Canada, <{'> and <'.join(ROOTS)}>",
+            hint="known are laws in USLM, Akoma Ntoso, Formex, the XML of the eCFR and of Canada",
         )
     writer = BlockWriter(name)
     title = titled(name, root.findtext(".//ShortTitle"), _line(root.find(".//LongTitle")))
     writer.heading(1, title)
     _identify(writer, root)
     language = root.get("{http://www.w3.org/XML/1998/namespace}lang", "en")
-    _Walk(writer, language).children(root)
+    walk = _Walk(writer, language)
+    walk.children(root)
     # Since when the law has had these words: its last amendment, else its beginning.
     dates = (as_iso(root.get(f"{_LIMS}{attribute}", "")) for attribute in _DATES)
     since = next(filter(None, dates), "")
-    return replace(writer.parsed(title, language), meta={"effective": since} if since else {})
+    meta = {"effective": since} if since else {}
+    found = walk.spans.identifiers(root)
+    return replace(writer.parsed(title, language), meta=meta, identifiers=found)
 
 
 def _identify(writer: BlockWriter, root: Element) -> None:
@@ -192,6 +197,7 @@ class _Walk:
 
     def __init__(self, writer: BlockWriter, language: str) -> None:
         self.writer = writer
+        self.spans = ElementSpans(writer)
         self.language = language
         self.base = 1  # headings of the body are this much deeper than they say
         self.level = 1  # of the last heading
@@ -217,12 +223,15 @@ class _Walk:
             name = local_name(child)
             if child is left_out or name in _LEFT_OUT_BLOCKS or name == "Label":
                 continue
-            if name in self.handlers:
-                self.handlers[name](child)
-            elif (child.text or "").strip() or len(child) == 0:
-                self.text(child)
-            else:
-                self.children(child)
+            with self.spans.of(child):
+                if name in self.handlers:
+                    self.handlers[name](child)
+                elif name.startswith("Continued"):  # of what holds the items before it
+                    self.writer.goes_on(words_of(child), self.depth)
+                elif (child.text or "").strip() or len(child) == 0:
+                    self.text(child)
+                else:
+                    self.children(child)
 
     def below(self, element: Element, depth: int) -> None:
         """Write the children of an item but its first words, which stand with its label."""
@@ -247,7 +256,9 @@ class _Walk:
         before = self.level, self.depth
         self.level, self.depth = max(_SECTION_LEVEL, self.level + 1), 0
         note = _line(element.find("MarginalNote"))
-        self.writer.heading(self.level, _numbered(_line(element.find("Label")), note))
+        self.writer.heading(
+            self.level, law_dialects.numbered_heading(_line(element.find("Label")), note)
+        )
         self.children(element)
         self.level, self.depth = before
 
@@ -308,16 +319,3 @@ class _Walk:
             self.writer.table(table_of(table, _line(element.find("Caption"))))
         for note in element.findall("Footnote"):
             self.footnote(note)
-
-
-def _numbered(label: str, note: str) -> str:
-    """Return a section's heading so that its number is read as a number, note or no note.
-
-    >>> _numbered("2.1", "Fees"), _numbered("7", ""), _numbered("12A", "Tests")
-    ('2.1 Fees', '7.', '§ 12A Tests')
-    """
-    for printed in (label, f"{label}.", f"§ {label}"):
-        found = heading_label(f"{printed} {note}")
-        if found.canonical == label and found.scheme in ("decimal", "§"):
-            return one_line(f"{printed} {note}")
-    return one_line(f"{label} {note}")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lxml import etree
 
 from pincite.model.errors import SourceError
+from pincite.read.extracted import SourceIdentifier
+from pincite.read.formats.blocks import BlockWriter
 
 # libxml2 itself stops at 256; walks in Python have less room.
 MAX_DEPTH = 100
@@ -48,3 +51,43 @@ def local_name(element: Element) -> str:
 def elements(parent: Element) -> Iterator[Element]:
     """Yield the child elements, nothing else."""
     return (child for child in parent if isinstance(child.tag, str))
+
+
+_LIMS = "{http://justice.gc.ca/lims}"
+_IDENTIFIERS = (
+    *("identifier", "id", "eId", "wId", "GUID", "temporalId", "IDENTIFIER", "NODE", "ID"),
+    *("{http://www.w3.org/XML/1998/namespace}id", f"{_LIMS}id", f"{_LIMS}fid"),
+)
+_MAX_IDENTIFIER = 300
+
+
+class ElementSpans:
+    """Remembers what of the text each element became, and so where its identifiers lead."""
+
+    def __init__(self, writer: BlockWriter) -> None:
+        self._writer = writer
+        self._spans: dict[Element, tuple[int, int]] = {}
+
+    @contextmanager
+    def of(self, element: Element) -> Iterator[None]:
+        """Take what is written inside for the words of an element."""
+        before = self._writer.end
+        yield
+        if (start := self._writer.start_after(before)) is not None:
+            self._spans[element] = start, self._writer.end
+
+    def identifiers(self, root: Element) -> list[SourceIdentifier]:
+        """Return all names that the source has for its elements.
+
+        What was not written for itself, such as a mark or an empty element, has the words of what
+        holds it.
+        """
+        found = []
+        for element in root.iter():
+            span = self._spans.get(element) or self._spans.get(element.getparent())
+            self._spans[element] = span = span or (0, self._writer.end)
+            names = dict.fromkeys(element.get(name, "").strip() for name in _IDENTIFIERS)
+            found += [
+                SourceIdentifier(name, *span) for name in names if 0 < len(name) <= _MAX_IDENTIFIER
+            ]
+        return found

@@ -330,6 +330,10 @@ class _Items:
         """Open an item at the depth its reader gives, under its label or the term it defines."""
         self.aside = -1
         self.chain = self.chain[: block.level]
+        if not block.label:
+            parent = self._deepest
+            self._open("text", "", self.grown[parent].locator, block.start, parent)
+            return
         title = run_in_title(self.text, block.start + len(block.label))
         self._labelled(block.label, block.start, self._deepest, title)
 
