@@ -345,7 +345,12 @@ _HEADINGS = (
         r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"
     ),
 )
-_MARKUP = lazy_pattern(r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|</?[a-zA-Z][^<>]{0,80}>|\{#[\w-]{1,80}\}")
+# Of what stands in angle brackets only HTML's own is markup: "/lib<qual>" is a name.
+_MARKUP = lazy_pattern(
+    r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|\{#[\w-]{1,80}\}"
+    r"|</?(?:[abiuspq]|em|strong|su[bp]|br|span|code|tt|font|small|big|kbd|var|cite|ins|del|mark)"
+    r"(?=[\s/>])[^<>]{0,80}>"
+)
 _LINK = lazy_pattern(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
 
 

@@ -100,6 +100,86 @@ def test_a_table_of_contents_holds_no_headings() -> None:
     assert headings(contents + dots + body) == ["Chapter 1 Soil", "Chapter 2 Seeds"]
 
 
+CHAPTERS = """Harbour Manual
+**************
+
+* 1. Berths
+
+  * 1.1. control
+
+  * 1.2. A long name that does not
+    fit into one line
+
+* 2. Crews
+
+
+1. Berths
+*********
+
+
+1.1. control
+============
+
+1. Moor
+
+2. Wait
+
+1.2. A long name that does not fit into one line
+================================================
+
+3.8
+   A term that looks like a number.
+
+MOOR=YES
+
+2. Crews
+********
+
+Words.
+"""
+
+
+def test_contents_with_bullets_and_all_underlines_are_known() -> None:
+    blocks = [b for b in plain_blocks(CHAPTERS) if b.kind == "heading"]
+    assert [(CHAPTERS[b.start : b.end].split("\n")[0], b.level) for b in blocks] == [
+        ("Harbour Manual", 1),
+        ("1. Berths", 1),
+        ("1.1. control", 2),
+        ("1.2. A long name that does not fit into one line", 2),
+        ("2. Crews", 1),
+    ]
+
+
+def test_contents_say_what_is_a_heading() -> None:
+    text = (
+        "Guide\n\nTable of Contents\n\n1. Files\n\n     1.1. docs\n\n     1.2. /lib<q>: a name in"
+        "\n          two lines\n\n2. Notes\n\nList of Tables\n\n2.1. Sizes\n\n"
+        "Chapter 1. Files\n\nTable of Contents\n\n1.1. docs\n\n1.2. /lib<q>: a name in "
+        "two lines\n\n"
+        "1.1. docs\n\n1. Dig\n\n2. Sow\n\n    README\n    ------\n\n"
+        "1.2. /lib<q>: a name in\ntwo lines\n\nWords.\n\nChapter 2. Notes\n\nWords.\n"
+    )
+    assert headings(text) == [
+        "Chapter 1. Files",
+        "1.1. docs",
+        "1.2. /lib<q>: a name in\ntwo lines",
+        "Chapter 2. Notes",
+    ]
+    assert not [each for each in paragraphs(text) if "Sizes" in each]
+
+
+def test_names_in_small_letters_are_headings_only_in_order_and_alone() -> None:
+    text = (
+        "4.1 Control\n\nWords.\n\n4.2 docs\n\nThere were\n4.3 docs in it.\n\n4.3 files\n\nWords.\n"
+    )
+    assert headings(text) == ["4.1 Control", "4.2 docs", "4.3 files"]
+
+
+def test_headings_of_a_manual_page_stand_right_above_deeper_words() -> None:
+    text = "NAME\n       ls - list files\n\nDESCRIPTION\n       List them. See\n       USER\n"
+    assert headings(text) == ["NAME", "DESCRIPTION"]
+
+
 def test_steps_are_no_headings() -> None:
     assert headings("To do\n\n1. Dig\n\n2. Sow\n\n3. Wait\n") == []
     assert headings("1. Soil\n\nDig it.\n\n2. Seeds\n\nSow them.\n") == ["1. Soil", "2. Seeds"]

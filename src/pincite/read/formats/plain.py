@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from pincite.model.locators import HEADING_RANK, HeadingLabel, heading_label
-from pincite.read.extracted import Block, ExtractedText, decode, form_feed_pages
+from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
 from pincite.read.structure.numbering import Number, number_of
 from pincite.read.structure.sections import with_sections
 
 TITLE_CHARS = 120
 
 _LINE = re.compile(r"[^\r\n\f\u2028\u2029]*(?:\r\n|[\r\n\f\u2028\u2029]|\Z)")
-_UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}")
+_UNDERLINE = re.compile(r"([=~*^.#+\"'`-])\1{2,}")
+_BULLET = re.compile(r"[-*+•o·][ \t]+")
+_SIGNS = re.compile(r"[|=_<>{}$\\]")  # of code and tables
+_LETTER = re.compile(r"[A-Z]\.\s+[A-ZÀ-Þ]")
+_CONTENTS = re.compile(
+    r"(?:(?:short |brief |table of )?contents|(?P<other>list of \w{1,20})|table des matières"
+    r"|sommaire|inhalt(?:sverzeichnis)?|indice|índice|inhoudsopgave)[ .:]*",
+    re.IGNORECASE,
+)
 _LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]*[0-9ivxlc]*$")
 _SENTENCE = re.compile(r"\b(?:may|must|shall|is|are|was|were|has|have|can|will|does?|should)\b")
 _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
 _ENDED = re.compile(r"[.;:!?)\]”\"]\s*$")
 _LONGEST = 100
 _BEAM = 16
+_BELIEVED = 6.0  # the cost of taking for words what looks like a heading
+_SURE = 9.0  # the cost of taking a line for words that is said to be a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,7 @@ class _Line:
     end: int  # of its words
     words: str
     after_break: bool  # a blank line or a new page comes before it
+    indent: int  # how many characters stand before its words
 
 
 class _HeadingCandidate(NamedTuple):
@@ -45,6 +56,7 @@ class _HeadingCandidate(NamedTuple):
     chain: str = ""  # whose numbers it goes on with; empty: it has none
     number: Number = ()
     is_bare: bool = False  # a single number without a word: it may be a step of a list
+    is_underlined: bool = False
 
 
 def plain_blocks(text: str) -> list[Block]:
@@ -54,23 +66,26 @@ def plain_blocks(text: str) -> list[Block]:
     [('heading', 3), ('paragraph', 0)]
     """
     lines = list(_lines(text))
-    candidates = _with_support(_without_contents(list(_candidates(lines)), lines))
-    headings = {candidate.line: candidate for candidate in _in_order(candidates)}
+    contents = _contents(lines)
+    found = _with_support(_at_margin(list(_candidates(lines, contents)), lines), contents)
+    headings = {candidate.line: candidate for candidate in _in_order(found)}
     blocks: list[Block] = []
     covered = 0
     for position, line in enumerate(lines):
-        if found := headings.get(position):
-            blocks.append(Block("heading", line.start, found.end, found.level))
-            covered = found.end
+        if heading := headings.get(position):
+            blocks.append(Block("heading", line.start, heading.end, heading.level))
+            covered = heading.end
         start = max(line.start, covered)
         if start >= line.end:
             continue
         start += len(text[start : line.end]) - len(text[start : line.end].lstrip())
         last = blocks[-1] if blocks else None
-        if last and last.kind == "paragraph" and not line.after_break and covered <= last.start:
-            blocks[-1] = Block("paragraph", last.start, line.end)
+        # Numbers of a table of contents are no items: its lines stay as they are.
+        kind: BlockKind = "code" if position in contents.lines else "paragraph"
+        if last and last.kind == kind and not line.after_break and covered <= last.start:
+            blocks[-1] = Block(kind, last.start, line.end)
         elif start < line.end:
-            blocks.append(Block("paragraph", start, line.end))
+            blocks.append(Block(kind, start, line.end))
     return blocks
 
 
@@ -81,43 +96,218 @@ def _lines(text: str) -> Iterator[_Line]:
         words = match.group().strip()
         if words:
             start = match.start() + match.group().index(words[0])
-            yield _Line(start, start + len(words), words, after_break)
+            indent = start - match.start()
+            yield _Line(start, start + len(words), words, after_break, indent)
             after_break = False
         after_break = after_break or not words or match.group().endswith("\f")
 
 
-def _candidates(lines: Sequence[_Line]) -> Iterator[_HeadingCandidate]:
+class _Contents(NamedTuple):
+    """The table of contents of a text, wherever it stands."""
+
+    lines: frozenset[int]
+    titles: frozenset[tuple[Number, str]]  # numbers and titles without signs
+
+    @property
+    def has_bare(self) -> bool:
+        """Tell whether single numbers are listed, so that one that is not is no heading."""
+        return any(len(number) == 1 for number, _ in self.titles)
+
+
+class _Entry(NamedTuple):
+    """A line of contents with those that it was broken into."""
+
+    first: int
+    end: int
+    key: tuple[Number, str]
+
+
+def _contents(lines: Sequence[_Line]) -> _Contents:
+    """Return the lines that only list headings.
+
+    Titles on end are a list under "Contents", or where no blank lines part them, or where most of
+    them come again: two headings of a text have words between them.
+    """
+    runs = list(_runs(lines))
+    seen = Counter(key for _, run in runs for key in {entry.key for entry in run})
+    for at in range(len(lines)):
+        if rule := _rule_below(lines, at):
+            seen[_key(heading_label(" ".join(line.words for line in lines[at:rule])))] += 1
+    found: list[_Entry] = []
+    for is_titled, run in runs:
+        inside = lines[run[0].first + 1 : run[-1].end]
+        is_dense = len(run) >= 3 and not any(line.after_break for line in inside)
+        again = sum(seen[entry.key] > 1 for entry in run)
+        if is_titled or is_dense or (len(run) >= 4 and again > 0.5 * len(run)):
+            found += run
+    kept = frozenset(at for entry in found for at in range(entry.first, entry.end))
+    return _Contents(kept, frozenset(entry.key for entry in found))
+
+
+def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_Entry]]]:
+    """Yield numbered titles on end, and whether a line above them says that they are contents."""
+    run: list[_Entry] = []
+    own: set[tuple[Number, str]] = set()
+    before: set[tuple[Number, str]] = set()
+    is_titled = is_contents = False
+    position = 0
+    while position < len(lines):
+        entry = _entry(lines, position)
+        # Where a title comes again the list is over: it is the first heading of the text.
+        is_known = lines[position].after_break and not is_contents
+        is_again = entry is not None and (entry.key in own or (is_known and entry.key in before))
+        if run and (entry is None or is_again):
+            yield is_titled, run
+            before |= own
+            run, own, is_titled, is_contents = [], set(), False, False
+        if entry is None:
+            at = position - _is_rule(lines, position)
+            title = _CONTENTS.fullmatch(lines[at].words)
+            is_titled = title is not None
+            is_contents = title is not None and not title["other"]
+            position += 1
+        else:
+            run.append(entry)
+            own.add(entry.key)
+            position = entry.end
+    if run:
+        yield is_titled, run
+
+
+def _is_rule(lines: Sequence[_Line], position: int) -> bool:
+    """Tell whether a line underlines the one above."""
+    if not 0 < position < len(lines):
+        return False
+    line, above = lines[position], lines[position - 1]
+    is_near = not line.after_break and line.indent == above.indent
+    return is_near and _UNDERLINE.fullmatch(line.words) is not None
+
+
+def _entry(lines: Sequence[_Line], position: int) -> _Entry | None:
+    """Return the entry that a numbered line and its broken rest make, if they can be one."""
+    line = lines[position]
+    if len(line.words) > _LONGEST + 20 or _is_rule(lines, position + 1):
+        return None
+    words, end = _without_bullet(line.words), position + 1
+    if _LETTER.match(words):  # "A. Examples" in a list is "Appendix A. Examples" in the text
+        words = f"Appendix {words}"
+    if heading_label(words[:_LONGEST]).scheme not in HEADING_RANK:
+        return None
+    hang = line.indent + len(line.words) - len(words)
+    while end < min(position + 4, len(lines)) and not lines[end].after_break:
+        rest = lines[end]
+        is_broken = rest.indent >= hang and rest.indent > line.indent
+        if not is_broken or heading_label(_without_bullet(rest.words)).scheme in HEADING_RANK:
+            break
+        words, end = f"{words} {rest.words}", end + 1
+    name = heading_label(_LEADERS.sub("", words))
+    if not name.title or words.endswith((";", ",", ":")):
+        return None
+    return _Entry(position, end, _key(name))
+
+
+def _without_bullet(words: str) -> str:
+    return _BULLET.sub("", words, count=1) if _BULLET.match(words) else words
+
+
+def _key(name: HeadingLabel) -> tuple[Number, str]:
+    title = name.title.casefold()
+    return number_of(name), "".join(sign for sign in title if sign.isalnum())
+
+
+def _candidates(lines: Sequence[_Line], contents: _Contents) -> Iterator[_HeadingCandidate]:
+    levels = _underlined_levels(lines, contents)
     taken = -1
     for position, line in enumerate(lines):
-        if position <= taken or len(line.words) > 2000:
+        if position <= taken or len(line.words) > 2000 or position in contents.lines:
             continue
         following = lines[position + 1] if position + 1 < len(lines) else None
-        found = _underlined(position, line, following)
-        found = found or _numbered(position, lines) or _capitals(position, line, following)
+        found = _underlined(position, lines, levels)
+        found = found or _listed(position, lines, contents)
+        if not found and not _BULLET.match(line.words):
+            found = _numbered(position, lines) or _capitals(position, line, following)
         if found:
             yield found
-            # A second line of the heading is not looked at again.
-            taken = position + (found.end > line.end)
+            # Further lines of the heading are not looked at again.
+            taken = position
+            while taken + 1 < len(lines) and lines[taken + 1].start < found.end:
+                taken += 1
 
 
-def _underlined(position: int, line: _Line, following: _Line | None) -> _HeadingCandidate | None:
-    is_rule = following and not following.after_break and _UNDERLINE.fullmatch(following.words)
-    if not (following and is_rule and line.after_break) or len(line.words) > _LONGEST:
+def _rule_below(lines: Sequence[_Line], position: int) -> int:
+    """Return the line that underlines a title of up to three lines; 0 where none does."""
+    if not lines[position].after_break:
+        return 0
+    for at in range(position + 1, min(position + 4, len(lines))):
+        if lines[at].after_break:
+            return 0
+        if _UNDERLINE.fullmatch(lines[at].words):
+            longest = max(len(line.words) for line in lines[position:at])
+            is_fitting = longest <= max(_LONGEST, 1.1 * len(lines[at].words))
+            return at if is_fitting and _is_rule(lines, at) else 0
+    return 0
+
+
+def _underlined_levels(lines: Sequence[_Line], contents: _Contents) -> dict[str, int]:
+    """Return the level of each sign that underlines: by the numbers above it, else as they come.
+
+    Lines that are set deeper than the others are words of an example.
+    """
+    depths: dict[str, Counter[int]] = {}
+    rules = [(at, rule) for at in range(len(lines)) if (rule := _rule_below(lines, at))]
+    margin = min((lines[at].indent for at, _ in rules), default=0)
+    for at, rule in rules:
+        if lines[at].indent == margin and at not in contents.lines:
+            counts = depths.setdefault(lines[rule].words[0], Counter())
+            name = heading_label(lines[at].words)
+            if name.scheme in ("decimal", "bare"):
+                counts[name.canonical.count(".")] += 1
+    order = {sign: place for place, sign in enumerate(depths)}
+    known = {sign: counts.most_common(1)[0][0] for sign, counts in depths.items() if counts}
+    # The first sign may be that of the title, below which the numbers begin.
+    above = min((order[sign] - depth for sign, depth in known.items()), default=0)
+    above = max(above, 0)
+    return {sign: 1 + (known[sign] + above if sign in known else order[sign]) for sign in order}
+
+
+def _underlined(
+    position: int, lines: Sequence[_Line], levels: dict[str, int]
+) -> _HeadingCandidate | None:
+    rule = _rule_below(lines, position)
+    if not rule or lines[rule].words[0] not in levels:
         return None
-    level = 1 if following.words.startswith("=") else 2
-    return _HeadingCandidate(position, following.end, level, drop=9.0)
+    level = levels[lines[rule].words[0]]
+    number = number_of(heading_label(lines[position].words))
+    end = lines[rule].end
+    return _HeadingCandidate(position, end, level, _SURE, number=number, is_underlined=True)
+
+
+def _listed(position: int, lines: Sequence[_Line], contents: _Contents) -> _HeadingCandidate | None:
+    """Return the heading that a line makes, or up to three, if the contents have it."""
+    if not contents.titles or heading_label(lines[position].words[:_LONGEST]).scheme == "":
+        return None
+    words = ""
+    for at in range(position, min(position + 3, len(lines))):
+        if at > position and (lines[at].after_break or at in contents.lines):
+            return None
+        words = f"{words} {lines[at].words}"
+        name = heading_label(words)
+        if name.scheme in HEADING_RANK and _key(name) in contents.titles:
+            return _labelled(name, position, lines[at].end, drop=_SURE)
+    return None
 
 
 def _capitals(position: int, line: _Line, following: _Line | None) -> _HeadingCandidate | None:
     words = line.words
-    stands_alone = line.after_break and (following is None or following.after_break)
-    if not stands_alone or not words.isupper() or len(words) > _LONGEST:
+    # In a manual page the words below a heading are set deeper, without a blank line.
+    is_last = following is None or following.after_break or following.indent >= line.indent + 3
+    if not (line.after_break and is_last) or not words.isupper() or len(words) > _LONGEST:
         return None
-    if sum(letter.isalpha() for letter in words) < 4 or words[-1] in ".,;" or "|" in words:
+    if sum(letter.isalpha() for letter in words) < 4 or words[-1] in ".,;" or _SIGNS.search(words):
         return None
     if heading_label(words).scheme == "item":
         return None
-    return _HeadingCandidate(position, line.end, 1 if position == 0 else 2, drop=9.0)
+    return _HeadingCandidate(position, line.end, 1 if position == 0 else 2, drop=_BELIEVED)
 
 
 def _numbered(position: int, lines: Sequence[_Line]) -> _HeadingCandidate | None:
@@ -142,21 +332,35 @@ def _numbered(position: int, lines: Sequence[_Line]) -> _HeadingCandidate | None
     is_whole = length == len(line.words)
     stands_alone = is_whole and line.after_break and (following is None or following.after_break)
     drop = 6.0 if stands_alone else 5.0 if line.after_break else 1.5
-    is_bare = name.canonical.isdigit() and name.scheme in ("decimal", "bare")
-    if is_bare and not stands_alone:
+    if _is_bare(name) and not stands_alone:
         drop = 1.0
+    return _labelled(name, position, end, drop=drop, is_whole=is_whole)
+
+
+def _is_bare(name: HeadingLabel) -> bool:
+    return name.canonical.isdigit() and name.scheme in ("decimal", "bare")
+
+
+def _labelled(
+    name: HeadingLabel, position: int, end: int, *, drop: float, is_whole: bool = True
+) -> _HeadingCandidate:
     dots = name.canonical.count(".") if name.canonical[:1].isdigit() else 0
-    level = HEADING_RANK[name.scheme] + dots
-    chain = "number" if HEADING_RANK[name.scheme] == 4 else name.scheme
-    return _HeadingCandidate(position, end, level, drop, is_whole, chain, number_of(name), is_bare)
+    rank = HEADING_RANK[name.scheme]
+    chain = "number" if rank == HEADING_RANK["section"] else name.scheme
+    number, bare = number_of(name), _is_bare(name)
+    return _HeadingCandidate(position, end, rank + dots, drop, is_whole, chain, number, bare)
 
 
 def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) -> int:
     """Return how many characters of the line are the heading; 0 when it is a sentence."""
     words, title = line.words, name.title
     label_end = words.find(name.label) + len(name.label)
-    if title and not (title[0].isupper() or title[0] in '0123456789[(“"'):
-        return 0
+    if title and (title[0].islower() or not (title[0].isalnum() or title[0] in '[(“"/')):
+        # "5.7 docs" alone between blank lines is a name, not the rest of a sentence.
+        is_alone = line.after_break and (following is None or following.after_break)
+        is_name = "." in name.canonical and len(title) <= 40 and not _SENTENCE.search(title)
+        if not (is_alone and is_name) or _ENDED.search(words):
+            return 0
     if sentence := _BREAK.search(words, label_end + 2):
         title_end = sentence.start() + 1
         if title_end - label_end <= 80 and not _SENTENCE.search(words[label_end:title_end]):
@@ -173,29 +377,32 @@ def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) ->
     return label_end + (separator in (".", ":", "—")) if has_mark else 0
 
 
-def _without_contents(
+def _at_margin(
     found: Sequence[_HeadingCandidate], lines: Sequence[_Line]
 ) -> list[_HeadingCandidate]:
-    """Return the candidates without runs of three and more titles on end: a table of contents."""
-    kept: list[_HeadingCandidate] = []
-    run: list[_HeadingCandidate] = []
-    for candidate in found:
-        is_next = bool(run) and candidate.line == run[-1].line + 1
-        if not (is_next and candidate.is_whole and not lines[candidate.line].after_break):
-            kept += run if len(run) < 3 else []
-            run = []
-        run.append(candidate)
-    return kept + (run if len(run) < 3 else [])
+    """Return the candidates without lines of examples: set deeper than headings that are listed."""
+    listed = Counter(lines[c.line].indent for c in found if c.chain and c.drop >= _SURE)
+    if listed.total() < 3:
+        return list(found)
+    margin = listed.most_common(1)[0][0]
+    return [c for c in found if c.chain or lines[c.line].indent <= margin]
 
 
-def _with_support(found: Sequence[_HeadingCandidate]) -> list[_HeadingCandidate]:
+def _with_support(
+    found: Sequence[_HeadingCandidate], contents: _Contents
+) -> list[_HeadingCandidate]:
     """Return the candidates without single numbers that may as well count the lines of a list.
 
-    "4. Tests" is a heading beside "3.1 Samples", or where words stand between it and "5. Results".
+    "4. Tests" is a heading if the contents have it, beside "3.1 Samples", or where words stand
+    between it and "5. Results"; not where the contents or underlines show other headings.
     """
-    bare = {c.line for c in found if c.is_bare}
+    if sum(c.is_underlined and bool(c.number) for c in found) >= 3:
+        return [c for c in found if c.drop >= _SURE or c.chain not in ("", "number")]
+    if contents.has_bare:
+        return [c for c in found if not c.is_bare or c.drop >= _SURE]
     if any(c.chain == "number" and not c.is_bare for c in found):
         return list(found)
+    bare = {c.line for c in found if c.is_bare}
     alone = {n for n in bare if not {n - 1, n + 1} & bare}
     return [c for c in found if not c.is_bare or (c.is_whole and c.line in alone)]
 

@@ -172,7 +172,7 @@ def number_of(name: HeadingLabel) -> Number:
     [(7,), (2, 10)]
     """
     values: list[int] = []
-    for part in re.split(r"[.–\-()]+", name.canonical.split()[-1]):
+    for part in re.split(r"[.–\-()]+", name.canonical.rpartition(" ")[2]):
         if digits := re.match(r"[0-9]{1,9}", part):
             values.append(int(digits.group()))
         elif part.lower() in NUMBER_WORDS:

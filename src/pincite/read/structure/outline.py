@@ -142,7 +142,7 @@ def _footnotes(text: str, blocks: Sequence[Block], last: int) -> int:
     return last
 
 
-_UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+)[ \t]*$")
+_UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+|([~*^.#+\"'`])\1{2,})[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
