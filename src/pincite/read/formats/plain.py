@@ -65,6 +65,10 @@ def plain_blocks(text: str) -> list[Block]:
     >>> [(b.kind, b.level) for b in plain_blocks("Article 1. Name\\n\\nWe are\\nhere.\\n")]
     [('heading', 3), ('paragraph', 0)]
     """
+    return _blocks(text)[0]
+
+
+def _blocks(text: str) -> tuple[list[Block], _Contents]:
     lines = list(_lines(text))
     contents = _contents(lines)
     found = _with_support(_at_margin(list(_candidates(lines, contents)), lines), contents)
@@ -86,7 +90,20 @@ def plain_blocks(text: str) -> list[Block]:
             blocks[-1] = Block(kind, last.start, line.end)
         elif start < line.end:
             blocks.append(Block(kind, start, line.end))
-    return blocks
+    return blocks, contents
+
+
+def _without_steps(text: str, blocks: Sequence[Block], contents: _Contents) -> list[Block]:
+    """Return the blocks, where single numbers that the contents do not list head nothing."""
+    if not contents.has_bare:
+        return list(blocks)
+    done = []
+    for block in blocks:
+        name = heading_label(text[block.start : block.end]) if block.kind == "heading" else None
+        if name and _is_bare(name) and _key(name) not in contents.titles:
+            block = Block("paragraph", block.start, block.end)
+        done.append(block)
+    return done
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -470,6 +487,6 @@ def read(data: bytes, name: str) -> ExtractedText:
     text = decode(data, name)
     first = text.strip().split("\n", 1)[0].strip()
     title = first if len(first) <= TITLE_CHARS else Path(name).stem
-    return ExtractedText(
-        text, title, with_sections(text, plain_blocks(text)), form_feed_pages(text)
-    )
+    blocks, contents = _blocks(text)
+    blocks = _without_steps(text, with_sections(text, blocks), contents)
+    return ExtractedText(text, title, blocks, form_feed_pages(text))
