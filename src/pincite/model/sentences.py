@@ -97,7 +97,7 @@ _LETTERED = re.compile(
     r"|phase|plan|schedule|section|series|step|subpart|table|tier|title|type|vitamin)\s\S{1,3}$",
     re.IGNORECASE,
 )
-LEAST_LETTERS = 4  # of a word that a sentence may end with before one in small letters
+MIN_LETTERS = 4  # of a word that a sentence may end with before one in small letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _may_follow(text: str, stop: re.Match[str], word: str) -> bool:
     if stop[0] != ".":  # "Stop!" he said; wait ... there
         return False
     last = _LAST_WORD.search(text, max(0, stop.start() - LONGEST_WORD), stop.start())
-    return last is not None and len(last[1]) >= LEAST_LETTERS and last[1].isalpha()
+    return last is not None and len(last[1]) >= MIN_LETTERS and last[1].isalpha()
 
 
 def is_short(text: str, stop: int, follows: re.Match[str]) -> bool:
