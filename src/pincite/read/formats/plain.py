@@ -131,7 +131,7 @@ class _Contents(NamedTuple):
         return any(len(number) == 1 for number, _ in self.titles)
 
 
-class _Entry(NamedTuple):
+class _ContentsEntry(NamedTuple):
     """A line of contents with those that it was broken into."""
 
     first: int
@@ -150,7 +150,7 @@ def _contents(lines: Sequence[_Line]) -> _Contents:
     for at in range(len(lines)):
         if rule := _rule_below(lines, at):
             seen[_key(heading_label(" ".join(line.words for line in lines[at:rule])))] += 1
-    found: list[_Entry] = []
+    found: list[_ContentsEntry] = []
     for is_titled, run in runs:
         inside = lines[run[0].first + 1 : run[-1].end]
         is_dense = len(run) >= 3 and not any(line.after_break for line in inside)
@@ -161,9 +161,9 @@ def _contents(lines: Sequence[_Line]) -> _Contents:
     return _Contents(kept, frozenset(entry.key for entry in found))
 
 
-def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_Entry]]]:
+def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_ContentsEntry]]]:
     """Yield numbered titles on end, and whether a line above them says that they are contents."""
-    run: list[_Entry] = []
+    run: list[_ContentsEntry] = []
     own: set[tuple[Number, str]] = set()
     before: set[tuple[Number, str]] = set()
     is_titled = is_contents = False
@@ -200,7 +200,7 @@ def _is_rule(lines: Sequence[_Line], position: int) -> bool:
     return is_near and _UNDERLINE.fullmatch(line.words) is not None
 
 
-def _entry(lines: Sequence[_Line], position: int) -> _Entry | None:
+def _entry(lines: Sequence[_Line], position: int) -> _ContentsEntry | None:
     """Return the entry that a numbered line and its broken rest make, if they can be one."""
     line = lines[position]
     if len(line.words) > _LONGEST + 20 or _is_rule(lines, position + 1):
@@ -220,7 +220,7 @@ def _entry(lines: Sequence[_Line], position: int) -> _Entry | None:
     name = heading_label(_LEADERS.sub("", words))
     if not name.title or words.endswith((";", ",", ":")):
         return None
-    return _Entry(position, end, _key(name))
+    return _ContentsEntry(position, end, _key(name))
 
 
 def _without_bullet(words: str) -> str:
