@@ -82,7 +82,9 @@ def _is_name(key: str) -> bool:
 def nearest(passages: Sequence[Passage]) -> tuple[CitedPlace, ...]:
     """Return the best hits as places."""
     places = (
-        CitedPlace(each.place.span.doc_id, each.document, each.place.locator, each.place.page)
+        CitedPlace(
+            each.place.span.doc_id, each.document, each.place.locator, each.page, each.page_label
+        )
         for each in passages[:MAX_NEAREST]
     )
     return tuple(dict.fromkeys(places))

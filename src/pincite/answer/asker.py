@@ -231,7 +231,10 @@ class Asker:
         for number, quote in enumerate(quotes):
             words = f"{'' if not text else chr(10)}{quote.shown} [{quote.source}]"
             text += words
-            citation = Citation(quote.source, quote.locator, quote.page, quote.words, quote.span)
+            page, label = quote.page
+            citation = Citation(
+                quote.source, quote.locator, page, quote.words, quote.span, page_label=label
+            )
             sentences.append(Sentence(quote.shown, (citation,)))
             yield TokenEvent(words)
             yield CitationEvent(citation, number)
@@ -349,6 +352,7 @@ def _source(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> 
     if not spans:
         return None
     doc_id, start = chunk.span.doc_id, chunk.span.start
+    pages = index.snapshot.pages_of(chunk)
     return Source(
         0,
         chunk.id,
@@ -359,6 +363,8 @@ def _source(index: IndexReader, query: ParsedQuery, chunk: Chunk, most: int) -> 
         chunk.span,
         "\n".join(chunk.text[a:b] for a, b in spans),
         parts=tuple(Span(doc_id, start + a, start + b) for a, b in spans),
+        page_label=pages.cited(start).label,
+        pages=pages,
     )
 
 

@@ -90,8 +90,8 @@ def messages(
 
 
 def _block(source: Source, summary: str, said: set[tuple[str, ...]]) -> str:
-    page = f", Page {source.page}" if source.page is not None else ""
-    lines = [f"[{source.number}] {_line(source.title)}, {_line(source.locator)}{page}"]
+    place = f"{_line(source.title)}, {_line(source.locator)}{source.page_at(None)}"
+    lines = [f"[{source.number}] {place}"]
     if source.role != "hit":
         why = f" ({_line(source.evidence)})" if source.evidence else ""
         lines.append(f"Why it is here: {ROLES[source.role]}{why}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from pincite.answer.sentences import row_shown
 from pincite.answer.values import Source
+from pincite.model.pages import PageRef
 from pincite.model.sentences import TextUnit, units
 from pincite.model.tables import cells_of, parse_table
 from pincite.model.types import Chunk, Span
@@ -37,7 +38,7 @@ class Quote:
     words: str  # document.text[span]
     shown: str
     locator: str
-    page: int | None
+    page: PageRef  # of its first word
 
     def repeats(self, other: Quote) -> bool:
         """Return whether both say the same: the same place, or the same words elsewhere."""
@@ -55,9 +56,8 @@ class Quoter:
         words = self._snapshot.text(span.doc_id)[span.start : span.end]
         place = self.place_of(source, span)
         named = locator or place.locator or source.locator
-        return Quote(
-            source.number, span, words, shown or " ".join(words.split()), named, place.page
-        )
+        page = source.page_at(span)
+        return Quote(source.number, span, words, shown or " ".join(words.split()), named, page)
 
     def place_of(self, source: Source, span: Span) -> Chunk:
         """Return the deepest place of a source that holds a span as a whole."""
@@ -100,7 +100,13 @@ class Quoter:
         if home is None:
             names = (source.title, parent.locator, parent.path, parent.page)
             span = Span(span.doc_id, parent.span.start, parent.own_end)
-            home = Source(len(sources) + 1, parent.id, *names, span, own, "introduction")
+            pages = self._snapshot.pages_of(parent)
+            label = pages.cited(parent.span.start).label
+            home = Source(
+                *(len(sources) + 1, parent.id, *names, span, own, "introduction"),
+                page_label=label,
+                pages=pages,
+            )
             sources.append(home)
         return self.quote(home, lead)
 
@@ -136,7 +142,12 @@ class Quoter:
                 home = next((each for each in (source, *sources) if each.holds(span)), None)
                 if home is None:
                     names = (source.title, place.locator, place.path, place.page)
-                    home = Source(len(sources) + 1, place.id, *names, span, note, "table")
+                    pages = self._snapshot.pages_of(place)
+                    home = Source(
+                        *(len(sources) + 1, place.id, *names, span, note, "table"),
+                        page_label=pages.cited(place.span.start).label,
+                        pages=pages,
+                    )
                     sources.append(home)
                 yield self.quote(home, span)
 

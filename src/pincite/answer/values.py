@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from pincite.model.errors import PinciteError
+from pincite.model.pages import PageRef, Pages
 from pincite.model.types import Span
 
 # A hit of the search, or what a hit does not stand without (retrieve/companions.py).
@@ -26,22 +27,31 @@ class Source:
     title: str  # of the document
     locator: str
     path: tuple[str, ...]
-    page: int | None
+    page: int | None  # that the place begins on
     span: Span  # of the whole place
     text: str
     role: Role = "hit"
     evidence: str = ""  # the words of a hit that lead here: "see Table 250.122"
     # Where the text stands in the document, a line each; of a long table only some rows.
     parts: tuple[Span, ...] = ()
+    page_label: str = ""  # what is printed on the page, if that is another number
+    pages: Pages = field(default_factory=Pages, compare=False)  # of the place, where it was read
+
+    def page_at(self, span: Span | None) -> PageRef:
+        """Return the page of a quotation's first word, or of the place's."""
+        if span is None or not self.pages.starts:
+            return PageRef(self.page, self.page_label)
+        return self.pages.cited(span.start)
 
     @property
     def citation(self) -> str:
         """The place as one would write it in a text."""
-        return _written(self.title, self.locator, self.page)
+        return _written(self.title, self.locator, self.page_at(None))
 
     def cited(self, citation: Citation) -> str:
         """Return the place of a quotation as one would write it: the clause, not its section."""
-        page = citation.page if citation.page is not None else self.page
+        cited = self if citation.page is None else citation
+        page = PageRef(cited.page, cited.page_label)
         return _written(self.title, citation.locator or self.locator, page)
 
     def find(self, quote: str) -> Span | None:
@@ -60,7 +70,10 @@ class Source:
         return any(part.overlap(span) == len(span) for part in self.parts or (self.span,))
 
     def plain(self) -> dict[str, Any]:
-        return {**_plain_place(self.span), **_without(asdict(self), "span", "path", "parts")} | {
+        return {
+            **_plain_place(self.span),
+            **_without(asdict(self), "span", "path", "parts", "pages"),
+        } | {
             "path": list(self.path),
             "parts": [[part.start, part.end] for part in self.parts],
             "citation": self.citation,
@@ -77,11 +90,12 @@ class Citation:
 
     source: int
     locator: str
-    page: int | None = None
+    page: int | None = None  # of the quotation's first word
     quote: str = ""
     span: Span | None = None
     ok: bool = True
     reason: str = ""  # why it was rejected
+    page_label: str = ""  # what is printed on the page, if that is another number
 
     def plain(self) -> dict[str, Any]:
         where = _plain_place(self.span) if self.span else {}
@@ -114,6 +128,7 @@ class CitedPlace:
     title: str
     locator: str
     page: int | None = None
+    page_label: str = ""
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -179,10 +194,9 @@ class Answer:
         }
 
 
-def _written(title: str, locator: str, page: int | None) -> str:
+def _written(title: str, locator: str, page: PageRef) -> str:
     own = locator if locator != title else ""
-    behind = f", p. {page}" if page is not None else ""
-    return ", ".join(part for part in (title, own) if part) + behind
+    return ", ".join(part for part in (title, own) if part) + str(page)
 
 
 def _plain_place(span: Span) -> dict[str, Any]:

@@ -162,14 +162,16 @@ class Verifier:
         return found
 
     def _citation(self, source: Source, *, ok: bool, reason: str = "") -> Citation:
-        return Citation(source.number, source.locator, source.page, ok=ok, reason=reason)
+        page, label = source.page_at(None)
+        return Citation(source.number, source.locator, page, ok=ok, reason=reason, page_label=label)
 
     def _quoting(self, text: str, source: Source) -> Citation:
         """Return a citation with the words that the sentence takes over, where they stand."""
         plain = self._citation(source, ok=True)
         for quote in (*_quotes(text), text):
             if span := source.find(quote):
-                return replace(plain, quote=quote, span=span)
+                page, label = source.page_at(span)
+                return replace(plain, quote=quote, span=span, page=page, page_label=label)
         return plain
 
 

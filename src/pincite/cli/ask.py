@@ -19,6 +19,7 @@ from pincite.cli.options import (
 )
 from pincite.cli.terminal import print_json, safe, say, tell
 from pincite.model.errors import ConfigError
+from pincite.model.pages import PageRef
 from pincite.model.settings import Answering, AnswerSettings
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _print_answer(answer: Answer, *, is_written: bool) -> None:
             say(answer.text, style="bold")
         say(f"reason: {answer.abstention.reason}", style="dim")
         for place in answer.abstention.nearest:
-            page = f", p. {place.page}" if place.page is not None else ""
+            page = PageRef(place.page, place.page_label)
             say(f"nearest: {place.title}, {place.locator}{page}", style="dim")
         return
     if is_written and answer.model:

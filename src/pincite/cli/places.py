@@ -72,7 +72,7 @@ def _place_values(opened: Index, chunk: Chunk) -> dict[str, Any]:
         "kind": chunk.kind,
         "title": chunk.title,
         "path": list(chunk.path),
-        "page": chunk.page,
+        **opened.snapshot.page_of(chunk).plain(),
         "span": [chunk.span.start, chunk.span.end],
         "parent": opened.snapshot.get([chunk.parent])[0].locator if chunk.parent else None,
         "children": [child.locator for child in opened.children(chunk)],

@@ -36,7 +36,8 @@ class ClientHit:
     document: str
     title: str
     path: tuple[str, ...]
-    page: int | None
+    page: int | None  # of the file, from 1
+    page_label: str  # what is printed on it; empty where that is its number or not known
     kind: str
     span: tuple[int, int]
     snippet: str
@@ -96,6 +97,7 @@ class Shown:
     heading: str
     path: tuple[str, ...]
     page: int | None
+    page_label: str
     span: tuple[int, int]
     text: str
     children: tuple[str, ...]
@@ -161,7 +163,8 @@ def made(kind: Callable[..., T], told: Mapping[str, Any]) -> T:
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in fields(kind)}
+    # What is not compared is known where the document was read, and not sent.
+    return {each.name: hints[each.name] for each in fields(kind) if each.compare}
 
 
 def _read(told: Mapping[str, Any], name: str, hint: Any) -> Any:

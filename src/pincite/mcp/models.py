@@ -261,9 +261,9 @@ class LentIndex:
 
     def citation_of(self, chunk: Chunk) -> str:
         """Return the place as one would write it in a text."""
-        document, page = self.title_of(chunk.span.doc_id), chunk.page
+        document = self.title_of(chunk.span.doc_id)
         where = document if chunk.kind == "document" else f"{document}, {chunk.locator}"
-        return where if page is None else f"{where}, p. {page}"
+        return f"{where}{self.index.snapshot.page_of(chunk)}"
 
     def named_place(self, chunk: Chunk) -> dict[str, str]:
         """Return the fields by which an agent knows a place: id, title and url."""

@@ -51,7 +51,7 @@ def _found(reader: LentIndex, passage: Passage) -> models.McpResult:
         document=place.span.doc_id,
         locator=place.locator,
         path=list(place.path),
-        page=place.page,
+        page=passage.page,
         kind=place.kind,
         score=passage.hit.score,
     )

@@ -12,9 +12,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
+from pincite.model.pages import Pages
 from pincite.model.settings import IngestSettings
 from pincite.model.types import Chunk, Document, Span
-from pincite.read.extracted import Clause, Pages
+from pincite.read.extracted import Clause
 
 _PIECE = re.compile(
     r"'(?:[sdmt]|ll|ve|re)\b|[^\r\n\w]?[^\W\d_]+|\d{1,3}| ?(?:[^\s\w]|_)+[\r\n]*"

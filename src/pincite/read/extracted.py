@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import traceback
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pincite.model.errors import PinciteError, SourceError
+from pincite.model.pages import Pages
 from pincite.model.types import Box, Kind, ReaderWarning
 
 BlockKind = Literal["heading", "paragraph", "list", "item", "table", "code"]
@@ -85,20 +85,6 @@ def closed(openings: Sequence[Opening], length: int) -> list[Clause]:
 
 # Control characters that text does not contain; tab, line and page breaks are fine.
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Where pages start in a document's text, and what they are called."""
-
-    starts: Sequence[int] = field(default=())
-    labels: Sequence[int] = field(default=())
-
-    def at(self, offset: int) -> int | None:
-        """Return the page of a character, None where the document has no pages."""
-        if not self.starts:
-            return None
-        return self.labels[max(0, bisect_right(self.starts, offset) - 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pincite.model.errors import SourceError
 from pincite.model.languages import detect_language, named_language
+from pincite.model.pages import Pages
 from pincite.model.settings import IngestSettings
 from pincite.model.types import (
     Chunk,
@@ -33,7 +34,6 @@ from pincite.read.extracted import (
     Block,
     Clause,
     ExtractedText,
-    Pages,
     SourceIdentifier,
     decode,
     spared,
@@ -306,6 +306,7 @@ def parse(
             **(parsed.meta or dates),
             "language": named_language(parsed.language) or detect_language(parsed.text),
             **access_tags(parsed.text, doc_id),
+            **({"pages": str(parsed.pages)} if parsed.pages.starts else {}),
         },
     )
     clauses = _clauses(parsed, findings)

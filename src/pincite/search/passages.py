@@ -14,6 +14,7 @@ import numpy as np
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
 from pincite.model.errors import ConfigError
+from pincite.model.pages import PageRef
 from pincite.model.types import Chunk, Filters, Hit
 from pincite.search.query import ParsedQuery
 from pincite.search.related import Companion
@@ -117,13 +118,13 @@ class Passage:
     snippet: str
     marks: tuple[tuple[int, int], ...]  # where the query's words stand in the snippet
     is_named: bool = False  # the query names this very place
+    page: int | None = None  # of what is quoted in the snippet
+    page_label: str = ""  # what is printed on that page, if that is another number
 
     @property
     def citation(self) -> str:
         """The place as one would write it in a text."""
-        page = f", p. {self.place.page}" if self.place.page is not None else ""
-        where = self.place.locator
-        return f"{self.document}, {where}{page}" if where != self.document else f"{where}{page}"
+        return cite(self)
 
 
 def passages(query: ParsedQuery, hits: Sequence[Hit], index: OpenIndex) -> list[Passage]:
@@ -143,9 +144,11 @@ def passages(query: ParsedQuery, hits: Sequence[Hit], index: OpenIndex) -> list[
         if place.id in cited and _is_allowed(chunk, index, query.filters):
             place = chunk
         cited.add(place.id)
-        snippet, marks = _snippet(place, chunk, matches)
+        spans, quoted = _snippet(place, chunk, matches)
+        snippet, marks = _marked(chunk.text, spans, matches)
         title = index.title_of(doc_id) or doc_id
-        found.append(Passage(rank, hit, chunk, place, title, snippet, marks, is_named))
+        page = index.snapshot.pages_of(chunk).cited(chunk.span.start + quoted)
+        found.append(Passage(rank, hit, chunk, place, title, snippet, marks, is_named, *page))
     return found
 
 
@@ -173,16 +176,18 @@ def _is_allowed(chunk: Chunk, index: OpenIndex, filters: Filters) -> bool:
     return chunk.id in index.filters.satisfied(filters, [chunk.id])
 
 
-def _snippet(
-    place: Chunk, chunk: Chunk, matches: Matches
-) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return the stretch of the place with most of the query, and the marks inside it."""
+def _snippet(place: Chunk, chunk: Chunk, matches: Matches) -> tuple[list[tuple[int, int]], int]:
+    """Return the stretches of the place with most of the query, and where what is quoted begins.
+
+    The head of a table is shown with its rows, and a page before them.
+    """
     if place.kind == "table" and place is chunk:
-        return _marked(chunk.text, _table_spans(chunk.text, matches), matches)
+        spans = _table_spans(chunk.text, matches)
+        return spans, spans[:2][-1][0]
     if place.kind == "row" and place is not chunk:
         start = place.span.start - chunk.span.start
         header = next((m.span() for m in _LINE.finditer(chunk.text) if m.group()[0] == "|"), (0, 0))
-        return _marked(chunk.text, [header, (start, start + len(place.text))], matches)
+        return [header, (start, start + len(place.text))], start
     low = place.span.start - chunk.span.start
     high = (place.own_end if place is not chunk else chunk.span.end) - chunk.span.start
     if place.kind == "section":
@@ -191,7 +196,8 @@ def _snippet(
     if high - low > SNIPPET_CHARS:
         start = matches.best_start(low, high, SNIPPET_CHARS, CHARS_BEFORE)
     end = min(high, start + SNIPPET_CHARS)
-    return _marked(chunk.text, [_whole_words(chunk.text, start, end, low, high)], matches)
+    span = _whole_words(chunk.text, start, end, low, high)
+    return [span], span[0]
 
 
 def _below_heading(text: str, low: int, high: int) -> int:
@@ -249,7 +255,8 @@ def passage_values(passage: Passage) -> dict[str, Any]:
         "document": chunk.span.doc_id,
         "title": passage.document,
         "path": list(place.path),
-        "page": place.page,
+        "page": passage.page,
+        "page_label": passage.page_label,
         "kind": place.kind,
         "span": [place.span.start, place.span.end],
         "snippet": passage.snippet,
@@ -286,22 +293,22 @@ _TEX = re.compile(r"([&%$#_{}])")
 
 def cite(passage: Passage, style: str = "plain") -> str:
     """Return how to cite a passage: "plain", "markdown" or "bibtex"."""
-    return cite_place(passage.document, passage.place, style)
+    page = PageRef(passage.page, passage.page_label)
+    return cite_place(passage.document, passage.place, page, style)
 
 
-def cite_place(title: str, place: Chunk, style: str = "plain") -> str:
-    """Return how to cite a place of a document with this title.
+def cite_place(title: str, place: Chunk, page: PageRef, style: str = "plain") -> str:
+    """Return how to cite a place, or what stands on one of its pages, of a document of a title.
 
     >>> from pincite.model.types import Span
     >>> span = Span("code.md", 0, 5)
-    >>> rods = Chunk("c", span, "apart", "clause", "250.56(B)", "", (), 5, page=12)
-    >>> cite_place("Code, 2024", rods)
+    >>> rods = Chunk("c", span, "apart", "clause", "250.56(B)", "", (), 5)
+    >>> cite_place("Code, 2024", rods, PageRef(12))
     'Code, 2024, 250.56(B), p. 12'
-    >>> cite_place("Code, 2024", rods, "markdown")
-    '*Code, 2024*, **250.56(B)**, p. 12'
+    >>> cite_place("Code, 2024", rods, PageRef(12, "8"), "markdown")
+    '*Code, 2024*, **250.56(B)**, p. 8 (PDF 12)'
     """
     title, locator = title or place.span.doc_id, place.locator
-    page = f", p. {place.page}" if place.page is not None else ""
     is_whole = locator == title  # of a document without parts
     if style == "plain":
         return f"{title}{page}" if is_whole else f"{title}, {locator}{page}"
@@ -309,16 +316,16 @@ def cite_place(title: str, place: Chunk, style: str = "plain") -> str:
         name, where = (_MARKDOWN.sub(r"\\\1", text) for text in (title, locator))
         return f"*{name}*{page}" if is_whole else f"*{name}*, **{where}**{page}"
     if style == "bibtex":
-        return _bibtex(title, "" if is_whole else locator, place)
+        return _bibtex(title, "" if is_whole else locator, place, page)
     raise ConfigError(f"no style {style!r} of citing", hint=f"known: {', '.join(STYLES)}")
 
 
-def _bibtex(title: str, locator: str, place: Chunk) -> str:
+def _bibtex(title: str, locator: str, place: Chunk, page: PageRef) -> str:
     key = re.sub(r"[^A-Za-z0-9.]+", "-", f"{place.span.doc_id}-{locator}").strip("-")
     fields = {
         "title": title,
         "note": locator,
-        "pages": "" if place.page is None else str(place.page),
+        "pages": page.label or ("" if page.number is None else str(page.number)),
         "howpublished": place.span.doc_id,
     }
     safe = {name: _TEX.sub(r"\\\1", text) for name, text in fields.items() if text}

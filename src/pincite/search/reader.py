@@ -377,7 +377,8 @@ class IndexReader:
         if isinstance(place, Passage):
             return cite(place, style)
         chunk = self.show(place, document)[0]
-        return cite_place(self.snapshot.title(chunk.span.doc_id), chunk, style)
+        page = self.snapshot.page_of(chunk)
+        return cite_place(self.snapshot.title(chunk.span.doc_id), chunk, page, style)
 
     def close(self) -> None:
         if "snapshot" in vars(self):

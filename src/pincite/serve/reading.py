@@ -126,7 +126,7 @@ def _place(index: IndexReader, chunk: Chunk) -> dict[str, Any]:
         "kind": chunk.kind,
         "heading": chunk.title,
         "path": list(chunk.path),
-        "page": chunk.page,
+        **index.snapshot.page_of(chunk).plain(),
         "span": [chunk.span.start, chunk.span.end],
         "text": chunk.text,
         "children": [child.locator for child in index.children(chunk)],

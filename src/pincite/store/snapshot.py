@@ -10,6 +10,7 @@ from typing import Any
 
 from pincite.model.editions import Edition, effective_from, parse_date, work_of
 from pincite.model.errors import StoreError
+from pincite.model.pages import PageRef, Pages, read_pages
 from pincite.model.types import Box, Chunk, Document, Enrichment, Link, ReaderWarning
 from pincite.store.files import Array, explained
 from pincite.store.graph import GraphRows
@@ -186,6 +187,21 @@ class Snapshot:
     def boxes(self, doc_id: str, within: tuple[int, int] | None = None) -> list[Box]:
         """Return where a document's words stand on its pages, or those between two offsets."""
         return [box for segment in self.segments for box in segment.boxes(doc_id, within)]
+
+    def pages(self, doc_id: str) -> Pages:
+        """Return the pages of a document; none if it has none, or an older version read it."""
+        return read_pages((self.meta(doc_id) or {}).get("pages", ""))
+
+    def pages_of(self, chunk: Chunk) -> Pages:
+        """Return the pages of a chunk; of an index of an older version, the one it begins on."""
+        start, pages = chunk.span.start, self.pages(chunk.span.doc_id)
+        if not pages.starts:
+            return Pages() if chunk.page is None else Pages((start,), (chunk.page,))
+        return pages.within(start, chunk.span.end)
+
+    def page_of(self, chunk: Chunk) -> PageRef:
+        """Return the page that a chunk begins on."""
+        return self.pages_of(chunk).cited(chunk.span.start)
 
     def facts(self, ids: Sequence[str]) -> dict[str, Enrichment]:
         """Return what enrichment knows of these chunks."""

@@ -28,8 +28,8 @@ def test_a_source_has_its_page_its_way_and_its_summary_once() -> None:
     sources = [source(1, "Rods."), source(2, "More.")]
     asked = messages("Why?", sources, summaries={1: "About rods."})[-1]["content"]
     assert asked == (
-        "Sources:\n\n[1] Code, 1.1, Page 3\nUnder: Code › Rods\nPage summary: About rods.\n> Rods."
-        "\n\n---\n\n[2] Code, 1.2, Page 3\n> More.\n\n---\n\nQuestion: Why?"
+        "Sources:\n\n[1] Code, 1.1, p. 3\nUnder: Code › Rods\nPage summary: About rods.\n> Rods."
+        "\n\n---\n\n[2] Code, 1.2, p. 3\n> More.\n\n---\n\nQuestion: Why?"
     )
 
 

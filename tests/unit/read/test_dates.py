@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pincite.model.pages import Pages
 from pincite.model.settings import Settings
-from pincite.read.extracted import Pages
 from pincite.read.load import as_iso, parse, stated_dates
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.model.pages import Pages
 from pincite.read.enrich.summary import page_summaries, summarise
-from pincite.read.extracted import Pages
 
 TEXT = """# Pumps
 

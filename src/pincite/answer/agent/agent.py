@@ -262,7 +262,8 @@ def _from_lines(question: str, lines: Sequence[AnswerLine], index: IndexReader) 
     places = {line.place.id: line.place for line in lines if line.place is not None}
     numbers = {place_id: number for number, place_id in enumerate(places, 1)}
     sources = tuple(source_of(numbers[i], place, index) for i, place in places.items())
-    sentences = [_sentence(line, numbers) for line in lines]
+    by_place = {source.chunk_id: source for source in sources}
+    sentences = [_sentence(line, by_place) for line in lines]
     texts = [
         f"{each.text} {''.join(f'[{c.source}]' for c in each.citations)}".rstrip()
         for each in sentences
@@ -270,17 +271,14 @@ def _from_lines(question: str, lines: Sequence[AnswerLine], index: IndexReader) 
     return Answer(question, "\n".join(texts), tuple(sentences), sources)
 
 
-def _sentence(line: AnswerLine, numbers: dict[str, int]) -> Sentence:
+def _sentence(line: AnswerLine, sources: dict[str, Source]) -> Sentence:
     if line.place is None:
         return Sentence(line.text, (), "uncited")
     at = line.place.text.find(line.quote) if line.quote else -1
     start = line.place.span.start + at
     span = Span(line.place.span.doc_id, start, start + len(line.quote)) if at >= 0 else None
-    citation = Citation(
-        numbers[line.place.id],
-        line.place.locator,
-        line.place.page,
-        line.quote if at >= 0 else "",
-        span,
-    )
+    source = sources[line.place.id]
+    page, label = source.page_at(span)
+    quote = line.quote if at >= 0 else ""
+    citation = Citation(source.number, line.place.locator, page, quote, span, page_label=label)
     return Sentence(line.text, (citation,))

@@ -67,9 +67,10 @@ class Trace:
 def source_of(number: int, place: Chunk, index: IndexReader) -> Source:
     """Return a place as a numbered source."""
     title = index.opened.title_of(place.span.doc_id) or place.span.doc_id
-    return Source(
-        number, place.id, title, place.locator, place.path, place.page, place.span, place.text
-    )
+    names = (place.id, title, place.locator, place.path, place.page)
+    pages = index.snapshot.pages_of(place)
+    label = pages.cited(place.span.start).label
+    return Source(number, *names, place.span, place.text, page_label=label, pages=pages)
 
 
 MAX_HITS = 20

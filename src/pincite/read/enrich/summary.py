@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
+from pincite.model.pages import Pages
 from pincite.model.sentences import sentence_ends
-from pincite.read.extracted import Pages
 
 # Longer texts are judged by their beginning: a summary of more would be no summary.
 MAX_CHARS = 100_000
@@ -53,7 +53,7 @@ def page_summaries(text: str, pages: Pages, sentences: int = 2) -> dict[int, str
     """Return a summary of every page that has words, by the page's number."""
     found: dict[int, str] = {}
     spans = pairwise([*pages.starts, len(text)])
-    for (start, end), label in zip(spans, pages.labels, strict=True):
+    for (start, end), label in zip(spans, pages.numbers, strict=True):
         if summary := summarise(text[start:end], sentences):
             found.setdefault(label, summary)
     return found

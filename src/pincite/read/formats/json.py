@@ -10,7 +10,8 @@ from typing import Any
 
 from pincite.model.errors import MALFORMED, SourceError
 from pincite.model.locators import heading_label
-from pincite.read.extracted import Block, ExtractedText, Pages, decode
+from pincite.model.pages import Pages
+from pincite.read.extracted import Block, ExtractedText, decode
 from pincite.read.formats.blocks import MAX_COLUMNS, BlockWriter, Row, TableText, one_line, titled
 
 MAX_DEPTH = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from statistics import median
 
@@ -191,36 +191,66 @@ _MARGIN = 0.13  # share of the page at its top and bottom where furniture stands
 _MIN_PAGES = 3
 _USUAL = 0.2  # of the pages have something at a height: whatever stands there is furniture
 _HEIGHT = 0.006  # share of the page that two lines at one height may differ
+_LARGER = 1.1  # times the size of the furniture: a heading
 _NUMBERS = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?<![^\W_])[ivxlc]{1,7}(?![^\W_])")
 
 
-def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+def without_furniture(
+    pages: Sequence[Sequence[Line]], numbers: Mapping[int, bool]
+) -> list[list[Line]]:
     """Return the pages without what is repeated at one height on three pages or more.
 
     Numbers do not count as a difference. Where many pages have something at a height, a line
-    that stands alone there is furniture too: the running head of a chapter of two pages.
+    that stands alone there is furniture too: the running head of a chapter of two pages, unless
+    it is set as a heading. ``numbers`` are the lines, by ``id``, with the number of their page:
+    whether they say nothing else.
     """
-    at: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    at: defaultdict[str, list[Placed]] = defaultdict(list)
     for number, lines in enumerate(pages):
         for line in lines:
             if _in_margin(line):
-                at[_skeleton(line.text)].append((_height(line), number))
+                at[_skeleton(line.text)].append((_height(line), number, line))
     repeated: dict[str, list[float]] = {}  # the heights at which enough pages have the line
     for key, places in at.items():
-        runs = grouped(sorted(places), lambda run, place: place[0] - run[-1][0] <= _HEIGHT)
-        often = [run for run in runs if len({number for _, number in run}) >= _MIN_PAGES]
+        runs = grouped(sorted(places, key=lambda place: place[:2]), _is_level)
+        often = [run for run in runs if _is_repeated(run, numbers, len(pages))]
         repeated[key] = [run[len(run) // 2][0] for run in often]
     usual = _usual(repeated, at, len(pages))
     kept = []
     for lines in pages:
-        upright = [line.box for line in lines if not line.turned]
-        top = min((box[1] for box in upright), default=0.0)
-        bottom = max((box[3] for box in upright), default=1.0)
-        ends = (top, bottom)
-        kept.append([line for line in lines if not _is_furniture(line, ends, repeated, usual)])
+        ends = _ends([line for line in lines if not line.turned and not numbers.get(id(line))])
+        kept.append(
+            [
+                line
+                for line in lines
+                if not numbers.get(id(line)) and not _is_furniture(line, ends, repeated, usual)
+            ]
+        )
     # Pages of nothing but repeated lines are forms or tests, and their lines are the text.
     return kept if any(kept) else [list(lines) for lines in pages]
+
+
+Placed = tuple[float, int, Line]  # height, page, line
+
+
+def _is_level(run: Sequence[Placed], place: Placed) -> bool:
+    return place[0] - run[-1][0] <= _HEIGHT
+
+
+def _is_repeated(run: Sequence[Placed], numbers: Mapping[int, bool], pages: int) -> bool:
+    """Return whether lines that differ in their numbers at most are furniture.
+
+    If all differ, and not as the pages do, they are titles, such as "Exhibit 21.1", unless a good
+    share of all pages has one: "§ 97.101".
+    """
+    count = len({number for _, number, _ in run})
+    if count < _MIN_PAGES:
+        return False
+    texts = Counter(line.text for _, _, line in run)
+    is_same = 2 * sum(often for often in texts.values() if often > 1) >= len(run)
+    is_numbered = 2 * sum(id(line) in numbers for _, _, line in run) >= count
+    return is_same or is_numbered or count >= _USUAL * pages
 
 
 def _in_margin(line: Line) -> bool:
@@ -242,17 +272,20 @@ def _skeleton(text: str) -> str:
 
 
 def _usual(
-    repeated: dict[str, list[float]], at: dict[str, list[tuple[float, int]]], pages: int
-) -> list[float]:
-    """Return the heights at which a good share of all pages has furniture."""
-    counts = Counter(
-        round(height / _HEIGHT)
-        for key, levels in repeated.items()
-        for height, _ in at[key]
-        if _near(height, levels)
-    )
+    repeated: dict[str, list[float]], at: dict[str, list[Placed]], pages: int
+) -> dict[float, tuple[float, bool]]:
+    """Return the heights at which a good share of all pages has furniture; its size, if bold."""
+    looks: defaultdict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for key, levels in repeated.items():
+        for height, _, line in at[key]:
+            if _near(height, levels):
+                looks[round(height / _HEIGHT)].append((line.size, line.bold))
     least = max(_MIN_PAGES, _USUAL * pages)
-    return [bucket * _HEIGHT for bucket, count in counts.items() if count >= least]
+    return {
+        bucket * _HEIGHT: (max(size for size, _ in found), any(bold for _, bold in found))
+        for bucket, found in looks.items()
+        if len(found) >= least
+    }
 
 
 def _near(height: float, levels: Iterable[float]) -> bool:
@@ -263,12 +296,33 @@ def _is_furniture(
     line: Line,
     ends: tuple[float, float],
     repeated: dict[str, list[float]],
-    usual: Sequence[float],
+    usual: Mapping[float, tuple[float, bool]],
 ) -> bool:
     if not _in_margin(line):
         return False
     if _near(_height(line), repeated.get(_skeleton(line.text), ())):
         return True
-    if line.turned or len(line.text) > 120 or not _near(_height(line), usual):
+    looks = [look for height, look in usual.items() if abs(height - _height(line)) <= _HEIGHT]
+    if line.turned or len(line.text) > 120 or not looks:
         return False
-    return line.box[1] <= ends[0] + _HEIGHT or line.box[3] >= ends[1] - _HEIGHT
+    if all(line.size > _LARGER * size or (line.bold and not bold) for size, bold in looks):
+        return False  # a heading
+    return line.box[1] <= ends[0] or line.box[3] >= ends[1]
+
+
+def _ends(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return how far down the first line of a page begins and how far up the last one ends.
+
+    One that stands no farther from the next than a line is high is no line by itself.
+    """
+    tops = sorted({(line.box[1], line.box[3]) for line in lines})
+    bottoms = sorted({(line.box[3], line.box[1]) for line in lines}, reverse=True)
+    first, last = -1.0, 2.0
+    if tops:
+        top, end = tops[0]
+        below = next((y for y, _ in tops if y > top + _HEIGHT), 1.0)
+        first = top + _HEIGHT if below - end >= end - top else first
+        bottom, start = bottoms[0]
+        above = next((y for y, _ in bottoms if y < bottom - _HEIGHT), 0.0)
+        last = bottom - _HEIGHT if start - above >= bottom - start else last
+    return first, last

@@ -40,6 +40,7 @@ from pincite.read.pdf.page import (
     open_pdf,
     stated_title,
 )
+from pincite.read.pdf.page_numbers import page_labels, printed_numbers
 from pincite.read.pdf.paragraphs import (
     Paragraph,
     Paragraphs,
@@ -235,6 +236,8 @@ class _PdfRead:
 
     pages: list[list[Line]] = field(default_factory=list)
     frames: list[Frame | None] = field(default_factory=list)
+    stated: list[str] = field(default_factory=list)  # what the file calls its pages
+    labels: dict[int, str] = field(default_factory=dict)  # what they are called
     findings: list[ReaderWarning] = field(default_factory=list)
 
 
@@ -249,6 +252,8 @@ def read(data: bytes, name: str) -> ExtractedText:
         title = stated_title(document)
         pages = _read_pages(document, bookmarks)
         pages.findings += findings
+        with spared("the names of pages", pages.findings):
+            pages.stated = [document.get_page_label(index) for index in range(len(document))]
     finally:
         document.close()
     if not any(pages.pages):
@@ -268,7 +273,7 @@ def read(data: bytes, name: str) -> ExtractedText:
         writer.text,
         title[:TITLE_CHARS],
         blocks,
-        writer.pages(len(pages.pages)),
+        writer.pages(pages.labels),
         writer.boxes,
         pages.findings,
     )
@@ -364,7 +369,9 @@ def _of_picture(
 def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
     """Return the paragraphs of the document, headings among them."""
     with spared("heads and feet of pages", read.findings):
-        read.pages = without_furniture(read.pages)
+        printed, numbers = printed_numbers(read.pages)
+        read.labels = page_labels(printed, read.stated)
+        read.pages = without_furniture(read.pages, numbers)
     pages = read.pages
     targets: defaultdict[int, list[BookmarkTarget]] = defaultdict(list)
     for bookmark in bookmarks:

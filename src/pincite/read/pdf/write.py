@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from pincite.model.pages import Pages
 from pincite.model.types import Box
-from pincite.read.extracted import Block, BlockKind, Pages
+from pincite.read.extracted import Block, BlockKind
 from pincite.read.formats.blocks import TableText, pipe_table
 from pincite.read.pdf.headings import without_leader
 from pincite.read.pdf.lines import MARK, Joiner, Line
@@ -29,7 +30,8 @@ class ParagraphWriter:
         self._joiner = joiner
         self._parts: list[str] = []
         self._length = 0
-        self._starts: dict[int, int] = {}  # of pages, in the text
+        self._starts: list[int] = []  # where another page begins in the text
+        self._numbers: list[int] = []  # and which that is
         self._block = 0  # where the current block began
 
     @property
@@ -37,14 +39,9 @@ class ParagraphWriter:
         """All that was written."""
         return "".join(self._parts) + ("\n" if self._parts else "")
 
-    def pages(self, count: int) -> Pages:
-        """Return where each page of the file begins in the text."""
-        starts = [self._starts.get(number, self._length) for number in range(1, count + 1)]
-        for number in range(count - 1, 0, -1):
-            starts[number - 1] = min(starts[number - 1], starts[number])
-        if starts:
-            starts[0] = 0
-        return Pages(starts, range(1, count + 1))
+    def pages(self, labels: Mapping[int, str]) -> Pages:
+        """Return where pages begin in the text, with what is printed on them."""
+        return Pages([0, *self._starts[1:]], self._numbers, labels) if self._starts else Pages()
 
     def add(self, paragraph: Paragraph) -> None:
         """Write one paragraph as the block it is."""
@@ -129,9 +126,10 @@ class ParagraphWriter:
         self.blocks.append(Block(kind, start, self._length, level))
 
     def _put_line(self, line: Line, text: str) -> None:
-        if line.page not in self._starts:
+        if self._numbers[-1:] != [line.page]:
             is_first = not self.boxes or self.boxes[-1].start < self._block
-            self._starts[line.page] = self._block if is_first else self._length
+            self._starts.append(self._block if is_first else self._length)
+            self._numbers.append(line.page)
         self.boxes.append(Box(self._length, self._length + len(text), line.page, *line.box))
         self._put(text)
 

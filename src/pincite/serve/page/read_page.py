@@ -66,6 +66,7 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
         "view": view,
         "views": [(n, title, look.but(rest={"view": n}).url(path)) for n, title in views],
         "close": look.but(doc="", at=None, rest={}).url(path),
+        "labels": index.snapshot.pages(look.doc).labels,
     }
     if view == "page":
         return values | _page(look, meta, boxes, path, drawing)

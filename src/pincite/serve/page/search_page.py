@@ -212,9 +212,12 @@ def _result(index: IndexReader, look: Look, k: int) -> Result:
 def shown(index: IndexReader, hit: dict[str, Any], look: Look) -> dict[str, Any]:
     """Return a hit with its address and its snippet as blocks."""
     at = (hit["span"][0], hit["span"][1])
+    # What is quoted may stand on another page than the beginning of its place.
+    is_later = hit["page"] not in (None, index.snapshot.pages(hit["document"]).at(at[0]))
+    rest = {"page": str(hit["page"])} if is_later else {}
     return {
         **hit,
-        "url": look.but(doc=hit["document"], at=at, rest={}).url("/"),
+        "url": look.but(doc=hit["document"], at=at, rest=rest).url("/"),
         "is_open": look.doc == hit["document"] and look.at == at,
         "heading": heading(hit["locator"], hit["path"]),
         "blocks": MarkedText(hit["snippet"], marks=_marks(index, hit)).blocks(),

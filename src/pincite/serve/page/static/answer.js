@@ -49,7 +49,8 @@ export function placeAddress(doc, span) {
 
 // A place as one would write it: the cited row or clause, not the whole that was read.
 function named(citation, source) {
-  const page = citation.page === null || citation.page === undefined ? "" : `, p. ${citation.page}`;
+  const label = citation.page_label ? `${citation.page_label} (PDF ${citation.page})` : citation.page;
+  const page = citation.page === null || citation.page === undefined ? "" : `, p. ${label}`;
   const title = source?.title ?? "";
   return title && title !== citation.locator ? `${title}, ${citation.locator}${page}` : citation.locator + page;
 }
