@@ -33,7 +33,7 @@ from pincite.answer.values import (
     TokenEvent,
 )
 from pincite.index.filters import NOTHING
-from pincite.model.editions import work_of, years
+from pincite.model.editions import years
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.locators import locator_key
 from pincite.model.sentences import TextUnit, units
@@ -311,7 +311,7 @@ def current(index: IndexReader, question: str, passages: Sequence[Passage]) -> l
     snapshot = index.snapshot
     works = defaultdict(list)
     for doc_id in {passage.chunk.span.doc_id for passage in passages}:
-        works[work_of(index.opened.title_of(doc_id) or doc_id)].append(doc_id)
+        works[snapshot.work(doc_id)].append(doc_id)
     asked = years(question)
     counting: dict[str, list[str]] = {}
     for same in works.values():

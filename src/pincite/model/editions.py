@@ -64,18 +64,41 @@ def parse_date(text: str) -> date | None:
         return None
 
 
-def effective_from(title: str, doc_id: str, meta: Mapping[str, str]) -> date | None:
-    """Return the day from which an edition counts: as stated, else the year in its name.
+# Of these kinds of documents a later edition replaces an earlier one; a filing, a report or a
+# letter is of its own day, and another year's is another document.
+_EDITIONED = frozenset(
+    ("act", "bylaws", "code", "manual", "policy", "regulation", "rulebook", "standard")
+)
 
-    >>> effective_from("Harbour Code, 2021 Edition", "code.md", {})
+
+def may_be_in_force(card: Mapping[str, str]) -> bool:
+    """Return whether a document, by its card, is of a kind that is in force from a day on."""
+    return card.get("kind", "") in ("", "contract", *_EDITIONED)
+
+
+def edition_of(doc_id: str, title: str, meta: Mapping[str, str]) -> Edition:
+    """Return which work a document is an edition of, and when it is in force.
+
+    That day is the stated one, else the first of the year in its title, or in the name of a file
+    that is known to be a code, a manual or the like.
+
+    >>> edition_of("code.md", "Harbour Code, 2021 Edition", {}).effective
     datetime.date(2021, 1, 1)
-    >>> effective_from("Harbour Code", "2019/code.md", {"effective": "2021-07-01"})
-    datetime.date(2021, 7, 1)
+    >>> edition_of("2019/code.md", "Harbour Code", {"kind": "code"}).effective
+    datetime.date(2019, 1, 1)
+    >>> edition_of("10k-2019.pdf", "Tug Inc., Form 10-K of 2019", {"kind": "10-K"}).effective
     """
-    if stated := parse_date(meta.get("effective", "")):
-        return stated
-    named = years(title) or years(doc_id.rpartition("/")[2]) or years(doc_id)
-    return date(max(named), 1, 1) if named else None
+    kind = meta.get("kind", "")
+    until = parse_date(meta.get("until", ""))
+    effective = parse_date(meta.get("effective", ""))
+    if kind not in ("", *_EDITIONED):
+        return Edition(doc_id, doc_id, effective, until)
+    named = years(title)
+    if kind:
+        named = named or years(doc_id.rpartition("/")[2]) or years(doc_id)
+    if effective is None and named:
+        effective = date(max(named), 1, 1)
+    return Edition(doc_id, work_of(title or doc_id), effective, until)
 
 
 def when(edition: Edition) -> str:

@@ -106,7 +106,8 @@ class ExtractedText:
     pages: Pages = field(default_factory=Pages)
     boxes: Sequence[Box] = field(default=())
     findings: Sequence[ReaderWarning] = field(default=())
-    meta: Mapping[str, str] = field(default_factory=dict)  # "effective", "until" as ISO dates
+    # What the file says of itself in fields: "effective", "until" as ISO dates, "title", its card.
+    meta: Mapping[str, str] = field(default_factory=dict)
     language: str = ""  # as the document itself says, by code or name
     identifiers: Sequence[SourceIdentifier] = field(default=())
 

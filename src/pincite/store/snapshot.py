@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
 
-from pincite.model.editions import Edition, effective_from, parse_date, work_of
+from pincite.model.editions import Edition, edition_of
 from pincite.model.errors import StoreError
 from pincite.model.pages import PageRef, Pages, read_pages
 from pincite.model.types import Box, Chunk, Document, Enrichment, Link, ReaderWarning
@@ -166,15 +166,15 @@ class Snapshot:
 
     def work(self, doc_id: str) -> str:
         """Return what a document has in common with its other editions."""
-        return work_of(self.title(doc_id) or doc_id)
+        return self.edition(doc_id).work
 
     def edition(self, doc_id: str) -> Edition:
         """Return which work a document is an edition of, and when it is in force."""
-        return _edition(doc_id, self.title(doc_id), self.meta(doc_id) or {})
+        return edition_of(doc_id, self.title(doc_id), self.meta(doc_id) or {})
 
     def editions(self) -> list[Edition]:
         """Return all documents as editions of their works."""
-        return [_edition(*header) for header in sorted(self.headers(), key=lambda each: each[0])]
+        return [edition_of(*header) for header in sorted(self.headers(), key=lambda each: each[0])]
 
     def links(self, doc_id: str) -> list[Link]:
         """Return the edges that start in a document."""
@@ -252,8 +252,3 @@ class Snapshot:
             known = {doc_id: document.text}
             self._texts.put(known)
         return known[doc_id]
-
-
-def _edition(doc_id: str, title: str, meta: Mapping[str, str]) -> Edition:
-    effective = effective_from(title, doc_id, meta)
-    return Edition(doc_id, work_of(title or doc_id), effective, parse_date(meta.get("until", "")))

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.model.editions import Edition, effective_from, in_force, parse_date
+from pincite.model.editions import Edition, edition_of, in_force, parse_date
 
 DAY = date(2022, 1, 1)
 days = st.dates(date(2015, 1, 1), date(2030, 12, 31))
@@ -69,11 +69,24 @@ def test_laws_of_being_in_force(works: list[Edition], day: date) -> None:
 
 
 def test_what_is_stated_comes_before_what_the_name_says() -> None:
-    assert effective_from("Code 2021", "x/2024.md", {"effective": "2022-05"}) == date(2022, 5, 1)
-    assert effective_from("Code, 2021 Edition of 2022", "2024.md", {}) == date(2022, 1, 1)
-    assert effective_from("Code", "2019/code-2021.md", {}) == date(2021, 1, 1)
-    assert effective_from("Code", "2019/code.md", {"effective": "soon"}) == date(2019, 1, 1)
-    assert effective_from("Code", "code.md", {}) is None
+    def effective(title: str, doc_id: str, **meta: str) -> date | None:
+        return edition_of(doc_id, title, meta).effective
+
+    assert effective("Code 2021", "x/2024.md", effective="2022-05") == date(2022, 5, 1)
+    assert effective("Code, 2021 Edition of 2022", "2024.md") == date(2022, 1, 1)
+    assert effective("Code", "2019/code-2021.md", kind="code") == date(2021, 1, 1)
+    assert effective("Code", "2019/code.md", kind="code", effective="soon") == date(2019, 1, 1)
+    assert effective("Code", "code.md", kind="code") is None
+    assert effective("Notes", "notes-2021.md") is None  # of no kind that has editions
+
+
+def test_filings_and_contracts_are_no_editions_of_each_other() -> None:
+    titles = ("Tug Inc., Form 10-K for the year ended May 1, 2019", "Tug Inc., Form 10-K for 2020")
+    ten_ks = [edition_of(f"{n}.pdf", title, {"kind": "10-K"}) for n, title in enumerate(titles)]
+    assert [each.effective for each in ten_ks] == [None, None]
+    assert len({each.work for each in ten_ks}) == 2
+    lease = edition_of("a-2018.pdf", "Lease, 2019", {"kind": "contract", "effective": "2020-02-01"})
+    assert lease.effective == date(2020, 2, 1)
 
 
 def test_days_that_do_not_exist_are_no_dates() -> None:

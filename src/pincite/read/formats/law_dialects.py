@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from pincite.model.locators import heading_label
+from pincite.read.dates import as_iso
 from pincite.read.extracted import ExtractedText
 from pincite.read.formats.blocks import (
     BlockWriter,
@@ -21,7 +22,6 @@ from pincite.read.formats.blocks import (
     titled,
 )
 from pincite.read.formats.xml import Element, ElementSpans, elements, local_name
-from pincite.read.load import as_iso
 from pincite.read.structure.clauses import TERM
 
 ROOTS = {

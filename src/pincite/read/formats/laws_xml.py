@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pincite.model.errors import SourceError
+from pincite.read.dates import as_iso
 from pincite.read.extracted import ExtractedText
 from pincite.read.formats import law_dialects
 from pincite.read.formats.blocks import (
@@ -20,7 +21,6 @@ from pincite.read.formats.blocks import (
     titled,
 )
 from pincite.read.formats.xml import Element, ElementSpans, elements, local_name, parse_xml
-from pincite.read.load import as_iso
 from pincite.read.structure.clauses import TERM
 
 _GAPS = {"LineBreak": "\n", "Leader": " ", "LeaderRightJustified": " … ", "Separator": " "}

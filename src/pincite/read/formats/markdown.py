@@ -8,8 +8,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pincite.read.card import card_fields
+from pincite.read.dates import named_dates
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
-from pincite.read.load import named_dates
 
 TITLE_CHARS = 120
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?!---)[^\r\n]*\r?\n){1,100}---[ \t]*(?:\r?\n|$)")
@@ -79,5 +80,5 @@ def read(data: bytes, name: str) -> ExtractedText:
     fields: dict[str, str] = dict(_FIELD.findall(front.group())) if front else {}
     language = fields.get("lang", fields.get("language", "")).strip(" \t\"'")
     title = (title or Path(name).stem)[:TITLE_CHARS]
-    dates = named_dates(fields) if fields else {}
-    return ExtractedText(text, title, blocks, form_feed_pages(text), meta=dates, language=language)
+    meta = {**named_dates(fields), **card_fields(fields)}
+    return ExtractedText(text, title, blocks, form_feed_pages(text), meta=meta, language=language)
