@@ -63,6 +63,19 @@ def test_planted_gaps_are_found(report: Audit) -> None:
     assert not any(place == "1.5" for _, place in found)
 
 
+def test_a_misread_numbering_is_not_blamed_on_the_document(tmp_path: Path) -> None:
+    named = "\n\n".join(f"As Section {n} says, see Section {n}." for n in range(8, 14))
+    lists = "# Contract\n\n## Duties\n\n(a) One.\n(b) Two.\n\n(a) Again.\n\n"
+    (tmp_path / "misread.md").write_text(lists + named)
+    list(ingest_files(find_files([tmp_path / "misread.md"]), tmp_path / "index"))
+    with Index.open(tmp_path / "index") as index:
+        gaps = audit(index.snapshot).gaps
+    told = [gap for gap in gaps if gap.kind == "numbering_not_understood"]
+    assert [gap.place for gap in told] == ["", "“(a) Again.”"]
+    assert "6 sections that Pincite did not find" in told[0].message
+    assert not any(gap.kind == "dangling_reference" for gap in gaps)
+
+
 def test_statistics_count_what_is_searched(report: Audit) -> None:
     facts = report.statistics
     assert facts["searched"] == 2 * 5

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pincite.model.locators import is_quoted
 from pincite.read.extracted import Block, Clause
 from pincite.read.formats.markdown import markdown_blocks
 from pincite.read.formats.plain import plain_blocks
 from pincite.read.structure.clauses import clause_tree
+from pincite.read.structure.numbering import readings
 from pincite.read.structure.sections import with_sections
 
 Reader = Callable[[str], list[Block]]
@@ -114,3 +116,19 @@ def test_printed_items_are_read_back(shape: Shape, gap: str, reader: Reader) -> 
     clauses = clause_tree(text, reader(text), "Boats")
     check(text, clauses)
     assert [clause.locator for clause in clauses[1:]] == ["9.1", *(locator for locator, _ in items)]
+
+
+@given(legal, readers)
+def test_labels_name_one_place_each_and_no_level_comes_twice(text: str, reader: Reader) -> None:
+    clauses = clause_tree(text, reader(text), "Title")
+    named: set[tuple[int, str]] = set()
+    for clause in clauses:
+        parent = clauses[clause.parent]
+        if clause.kind != "clause" or not clause.label or is_quoted(clause.locator):
+            continue
+        assert (clause.parent, clause.locator) not in named
+        named.add((clause.parent, clause.locator))
+        assert not is_quoted(parent.locator)
+        if parent.kind == "clause" and parent.label:
+            own, above = dict(readings(clause.label)), dict(readings(parent.label))
+            assert not (len(own) == len(above) == 1 and own.keys() == above.keys())

@@ -21,6 +21,7 @@ TITLES = {
     "dangling_reference": ("reference that leads nowhere", "references that lead nowhere"),
     "other_edition": ("reference to another edition only", "references to another edition only"),
     "numbering_hole": ("hole in the numbering", "holes in the numbering"),
+    "numbering_not_understood": ("numbering not understood", "numberings not understood"),
     "empty_section": ("section without words", "sections without words"),
     "table_not_read": ("table that could not be read well", "tables that could not be read well"),
     "duplicate_document": ("document that is there twice", "documents that are there twice"),

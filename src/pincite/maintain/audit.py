@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pincite.model.locators import locator_key, means_own
+from pincite.model.locators import is_quoted, locator_key, means_own
 from pincite.model.tables import parse_table
 from pincite.model.types import Chunk
 from pincite.read.structure.numbering import readings
@@ -19,6 +19,8 @@ from pincite.store.snapshot import Snapshot
 SHORT_CHARS = 15
 _LABEL = re.compile(r"\([0-9A-Za-z]{1,6}\)$")
 _ALTERNATE = re.compile(r" Alternate [IVX]+(?:\(|$)")
+_NAMED_SECTION = re.compile(r"refers to (?:§|[Ss]ections?|SECTIONS?) ?([0-9]{1,3}(?:\.[0-9]+)?)\b")
+MISREAD = 3  # sections that are named and nowhere: more than that were rather misread
 RELATIONS = ("refers_to", "exception_to")
 
 
@@ -54,7 +56,8 @@ def audit(snapshot: Snapshot, only: Iterable[str] | None = None) -> Audit:
         places = [chunk for chunk in chunks if chunk.kind != "piece"]
         digest = hashlib.sha256(chunks[0].text.encode("utf-8", "replace")).hexdigest()
         texts[digest].append(doc_id)
-        gaps += _dangling(snapshot, doc_id, places)
+        gaps += _blamed(doc_id, places, list(_dangling(snapshot, doc_id, places)))
+        gaps += _quoted(doc_id, places)
         gaps += _holes(doc_id, places)
         gaps += _short(doc_id, places)
         gaps += _tables(doc_id, places)
@@ -89,6 +92,33 @@ def _dangling(snapshot: Snapshot, doc_id: str, places: Sequence[Chunk]) -> Itera
             yield Gap("other_edition", doc_id, where, message)
         elif not others or means_own(link.target, lambda names: not own.isdisjoint(names)):
             yield Gap("dangling_reference", doc_id, where, f"refers to {words}, which is nowhere")
+
+
+def _blamed(doc_id: str, places: Sequence[Chunk], gaps: Sequence[Gap]) -> list[Gap]:
+    """Return the gaps, with one of our own for many sections that are named and nowhere.
+
+    A contract that speaks of its Sections 8 to 21 has them: who does not find them misread it.
+    """
+    named = {match[1]: gap for gap in gaps if (match := _NAMED_SECTION.match(gap.message))}
+    known = {chunk.locator for chunk in places if chunk.kind == "section"}
+    numbered = sum(locator[:1].isdigit() for locator in known)
+    if len(named) < MISREAD or len(named) <= numbered:
+        return list(gaps)
+    first = min(named, key=lambda number: list(map(int, number.split("."))))
+    message = (
+        f"names {len(named)} sections that Pincite did not find, such as Section {first}:"
+        " its numbering was not understood"
+    )
+    rest = [gap for gap in gaps if not _NAMED_SECTION.match(gap.message)]
+    return [Gap("numbering_not_understood", doc_id, "", message), *rest]
+
+
+def _quoted(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
+    """Yield that some places have no name but their first words."""
+    lost = [chunk for chunk in places if chunk.kind != "row" and is_quoted(chunk.locator)]
+    if lost:
+        message = f"{len(lost)} places are cited by their first words: labels do not follow"
+        yield Gap("numbering_not_understood", doc_id, lost[0].locator, message)
 
 
 def _holes(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:

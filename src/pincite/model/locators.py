@@ -261,6 +261,15 @@ def _named(label: re.Match[str]) -> str:
     return "" if word == "abschnitt" and "." in label["number"] else f"{word} "
 
 
+def is_quoted(locator: str) -> bool:
+    """Return whether a place has no name but how it begins, as its numbering was not understood.
+
+    >>> is_quoted("“(b) The Servicer shall …”"), is_quoted("10(b)")
+    (True, False)
+    """
+    return locator.startswith("“")
+
+
 def other_keys(key: str) -> Iterator[str]:
     """Yield the keys that a place has besides its own, by forms that several words share.
 

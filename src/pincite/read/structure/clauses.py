@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from pincite.model.locators import plain_words
+from pincite.model.locators import is_quoted, plain_words
 from pincite.model.tables import parse_table, row_names, row_spans
 from pincite.model.types import Kind, ReaderWarning
 from pincite.read.extracted import Block, Clause, Opening, closed, spared
@@ -19,11 +19,18 @@ from pincite.read.structure.numbering import (
     TEXT,
     Mark,
     depths,
+    is_place,
     is_wrapped,
     marks,
     readings,
 )
-from pincite.read.structure.outline import CaptionedTable, Section, find_tables, outline
+from pincite.read.structure.outline import (
+    CaptionedTable,
+    Section,
+    find_tables,
+    first_words,
+    outline,
+)
 
 TERM = "“{}”"  # how a term stands where other items have a label
 _DEFINITION = re.compile(
@@ -253,6 +260,9 @@ def _without_lone_numbers(events: Sequence[_Event]) -> list[_Event]:
     ]
 
 
+_BEFORE = 4000  # characters in which the words before a list may begin to count
+
+
 class _Items:
     """Adds the clauses below one heading to a growing tree."""
 
@@ -266,11 +276,16 @@ class _Items:
         self.leaf = -1  # an open table, or the words that go on after it
         self.tables: Counter[int] = Counter()
         self.named: dict[tuple[int, str], str] = {}  # locators of items by parent and label
+        self.elders: dict[int, dict[str, float]] = {}  # by parent, the last value of each style
+        self.is_announced = False  # an alternate, which says where it begins
+        # Places below which the numbering is not understood.
+        self.lost: set[int] = {base} if is_quoted(grown[base].locator) else set()
 
     def add(
         self, blocks: Sequence[Block], *, is_numbered: bool, announced: frozenset[str] = frozenset()
     ) -> None:
         """Open a clause for each item, exception, note and table of the blocks."""
+        self.is_announced = bool(announced)
         events = _events(self.text, blocks, is_numbered)
         found = _with_context(self.text, [event.mark for event in events if event.mark])
         reading = iter(depths(announced_first(found, announced)))
@@ -324,7 +339,30 @@ class _Items:
         start = pending if pending >= 0 and mark.joined else mark.start
         is_step = not mark.label.startswith("(")
         title = run_in_title(self.text, mark.end, is_step=is_step)
-        self._labelled(mark.label, start, parent, title)
+        if self._is_understood(mark, parent):
+            self._labelled(mark.label, start, parent, title)
+        else:
+            self.lost.add(parent)
+            self._labelled(mark.label, start, parent, title, locator=first_words(self.text, start))
+            self.lost.add(self._deepest)
+
+    def _is_understood(self, mark: Mark, parent: int) -> bool:
+        """Return whether the labels down to an item name a place; behind a lost one none do."""
+        labels = [self.grown[place].label for place in self.chain]
+        if "" in labels:  # a term, below which labels begin anew
+            labels = labels[len(labels) - labels[::-1].index("") :]
+        elders = self.elders.setdefault(parent, {})
+        is_late = not any(style in elders or value < 2 for style, value in readings(mark.label))
+        before = self.text[max(self.grown[parent].start, mark.start - _BEFORE) : mark.start]
+        is_announced = (
+            mark.preceded or self.is_announced or (is_late and _announces(before, mark.label))
+        )
+        is_known = parent not in self.lost and is_place(
+            [*labels, mark.label], elders, is_announced=is_announced
+        )
+        for style, value in readings(mark.label):
+            elders[style] = max(value, elders.get(style, 0.0))
+        return is_known or bool(defined(mark.label))
 
     def _known(self, block: Block) -> None:
         """Open an item at the depth its reader gives, under its label or the term it defines."""
@@ -337,11 +375,11 @@ class _Items:
         title = run_in_title(self.text, block.start + len(block.label))
         self._labelled(block.label, block.start, self._deepest, title)
 
-    def _labelled(self, label: str, start: int, parent: int, title: str) -> None:
+    def _labelled(self, label: str, start: int, parent: int, title: str, locator: str = "") -> None:
         """Open an item under its label, or under the term it defines."""
         term = defined(label)
         name = f" > {term}" if term else f"({label.strip('().')})"
-        locator = (self.grown[parent].locator + name).removeprefix(" > ")
+        locator = locator or (self.grown[parent].locator + name).removeprefix(" > ")
         place = self._open("clause", "" if term else label, locator, start, parent)
         self.grown[place] = replace(self.grown[place], title=term or title)
         self.named[parent, label] = locator
@@ -398,6 +436,12 @@ class _Items:
         place = self._open("table", label, locator.strip(), table.start, parent)
         self.grown[place] = replace(self.grown[place], title=table.title)
         self.leaf = place
+
+
+def _announces(before: str, label: str) -> bool:
+    """Return whether words hold the label before this one: "(A) …, (B) …" in running text."""
+    named = {level for match in PAREN.finditer(before) for level in readings(f"({match['core']})")}
+    return any((style, value - 1) in named for style, value in readings(label))
 
 
 def _with_context(text: str, found: Sequence[Mark]) -> list[Mark]:

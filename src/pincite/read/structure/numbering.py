@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -162,6 +162,43 @@ def readings(label: str) -> tuple[Level, ...]:
         roman = float(sum(-v if v < w else v for v, w in zip(values, after, strict=True)))
         found.append((frame.format("i" if whole.islower() else "I"), roman + fraction))
     return tuple(found)
+
+
+_APART = 3  # levels after which a style may come again, as in (a)(1)(i)(A)(1)
+
+
+def is_place(labels: Sequence[str], elders: Mapping[str, float], *, is_announced: bool) -> bool:
+    """Return whether a chain of labels names a place: the law that locators obey.
+
+    Each level has a style of its own, and the last label goes on with the last value of its style
+    among its ``elders``, the items before it in the same list. A list that begins in its middle
+    must be announced: by the words before, which hold the label before.
+
+    >>> is_place(["(b)", "(1)", "(ii)"], {"(i)": 1.0}, is_announced=False)
+    True
+    >>> is_place(["(d)", "(f)"], {}, is_announced=True)  # one level, twice
+    False
+    >>> is_place(["(a)"], {"(a)": 3.0}, is_announced=True)  # back again
+    False
+    """
+    *above, last = ([style for style, _ in readings(label)] for label in labels)
+    for style, value in readings(labels[-1]):
+        before = elders.get(style)
+        goes_on = value > before if before is not None else value < 2.0 or is_announced
+        if goes_on and _is_apart([*above, [style]]):
+            return True
+    return not last
+
+
+def _is_apart(chain: Sequence[Sequence[str]], taken: tuple[str, ...] = ()) -> bool:
+    """Return whether styles can be chosen, one a level, of which none comes again too soon."""
+    if not chain:
+        return True
+    near = taken[1 - _APART :]
+    return any(
+        (style == _TERM[0] or style not in near) and _is_apart(chain[1:], (*taken, style))
+        for style in chain[0]
+    )
 
 
 def number_of(name: HeadingLabel) -> Number:

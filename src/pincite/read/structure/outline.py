@@ -142,6 +142,16 @@ def _footnotes(text: str, blocks: Sequence[Block], last: int) -> int:
     return last
 
 
+def first_words(text: str, start: int) -> str:
+    """Return a place's name where its labels are not understood: how it begins, in quotes.
+
+    >>> first_words("(b) The Servicer shall be entitled to terminate it.", 0)
+    '“(b) The Servicer shall be entitled …”'
+    """
+    words = plain_words(text[start : start + 160].partition("\n\n")[0]).split()
+    return f"“{' '.join(words[:6])}{' …' if len(words) > 6 else ''}”"
+
+
 _UNDERLINE = re.compile(r"(?<![\r\n])[\r\n]+[ \t]*(?:=+|-+|([~*^.#+\"'`])\1{2,})[ \t]*$")
 
 
@@ -186,6 +196,8 @@ def outline(text: str, blocks: Sequence[Block]) -> tuple[tuple[Block, ...], list
         elif locator in taken and parent >= 0:
             # Numbers begin anew in schedules and books: the first keeps the plain name.
             locator = f"{sections[parent].locator} > {locator}"
+        if locator in taken and name.canonical:
+            locator = first_words(text, heading.block.start)
         taken.add(locator)
         names = name.label, locator, name.title
         start, body = heading.block.start, heading.block.end

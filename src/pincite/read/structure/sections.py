@@ -19,6 +19,7 @@ _GROUP = 2  # a title without a number that stands over sections
 _LOST_BREAKS = 400  # a longer line may have lost its breaks: paragraphs begin within it
 _LOOK = 250  # characters behind a label that tell whether it is one
 _MANY_KNOWN = 3
+_BACK = 60.0  # numbers do not go back without a reason
 _BEAM = 24
 _LONGEST = 120
 # Where a paragraph may begin within such a line: behind a sentence, at what looks like a label.
@@ -270,7 +271,7 @@ def _step(state: _State, number: Number, here: tuple[int, int]) -> float:
     if number <= last:
         if here[0] > state.bounds[0]:
             return 0.0 if number[-1] == 1 else 2.0
-        return 4.0 if here[1] > state.bounds[1] and number[-1] == 1 else 15.0
+        return 4.0 if here[1] > state.bounds[1] and number[-1] == 1 else _BACK
     if number[: len(last)] == last:  # one or more levels deeper
         return 0.0 if len(number) == len(last) + 1 and number[-1] <= 1 else 1.0
     place = next(i for i, (a, b) in enumerate(zip(last, number, strict=False)) if a != b)

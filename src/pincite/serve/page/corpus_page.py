@@ -34,6 +34,7 @@ KINDS = {
     "dangling_reference": "references that lead nowhere",
     "other_edition": "references into another edition",
     "numbering_hole": "holes in the numbering",
+    "numbering_not_understood": "numberings that Pincite did not understand",
     "empty_section": "empty sections",
     "table_not_read": "tables that were not read well",
     "scanned_page": "scanned pages",
