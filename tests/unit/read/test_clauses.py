@@ -304,9 +304,7 @@ def test_alternates_of_a_clause_have_locators_of_their_own() -> None:
 
 
 def test_a_chain_that_repeats_a_level_is_cited_by_its_first_words() -> None:
-    text = (
-        "## 4.1 Tests\n\n1. One.\n2. Two:\n\n1. Inner words that begin it here.\n2. Other.\n"
-    )
+    text = "## 4.1 Tests\n\n1. One.\n2. Two:\n\n1. Inner words that begin it here.\n2. Other.\n"
     blocks = [Block("heading", 0, 12, 2), Block("paragraph", 14, len(text) - 1)]
     found = [clause.locator for clause in clause_tree(text, blocks, "T")][2:]
     assert found == ["4.1(1)", "4.1(2)", "“1. Inner words that begin it …”", "“2. Other.”"]
