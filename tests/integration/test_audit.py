@@ -71,7 +71,7 @@ def test_a_misread_numbering_is_not_blamed_on_the_document(tmp_path: Path) -> No
     with Index.open(tmp_path / "index") as index:
         gaps = audit(index.snapshot).gaps
     told = [gap for gap in gaps if gap.kind == "numbering_not_understood"]
-    assert [gap.place for gap in told] == ["", "“(a) Again.”"]
+    assert [gap.place for gap in told] == ["", "Duties > “(a) Again.”"]
     assert "6 sections that Pincite did not find" in told[0].message
     assert not any(gap.kind == "dangling_reference" for gap in gaps)
 

@@ -264,10 +264,10 @@ def _named(label: re.Match[str]) -> str:
 def is_quoted(locator: str) -> bool:
     """Return whether a place has no name but how it begins, as its numbering was not understood.
 
-    >>> is_quoted("“(b) The Servicer shall …”"), is_quoted("10(b)")
+    >>> is_quoted("10 > “(b) The Servicer shall …”"), is_quoted("10(b)")
     (True, False)
     """
-    return locator.startswith("“")
+    return locator.rpartition(" > ")[2].startswith("“")
 
 
 def other_keys(key: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from pincite.model.editions import years
-from pincite.model.locators import is_quoted
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.metrics import log
 from pincite.search.query import ParsedQuery
@@ -125,7 +124,7 @@ def section_of(locator: str) -> str:
     >>> [section_of(name) for name in ("97.113(a)(4)", "240.6 Exception", "Table 8-2 > 5 to 8")]
     ['97.113', '240.6', 'Table 8-2']
     """
-    if is_quoted(locator):
+    if locator.startswith("“"):  # no section is known to hold it
         return locator
     base = locator.split(" > ")[0].split("(")[0].strip()
     return base.split()[0] if base[:1].isdigit() else base

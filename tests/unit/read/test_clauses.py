@@ -307,13 +307,18 @@ def test_a_chain_that_repeats_a_level_is_cited_by_its_first_words() -> None:
     text = "## 4.1 Tests\n\n1. One.\n2. Two:\n\n1. Inner words that begin it here.\n2. Other.\n"
     blocks = [Block("heading", 0, 12, 2), Block("paragraph", 14, len(text) - 1)]
     found = [clause.locator for clause in clause_tree(text, blocks, "T")][2:]
-    assert found == ["4.1(1)", "4.1(2)", "“1. Inner words that begin it …”", "“2. Other.”"]
+    assert found == [
+        "4.1(1)",
+        "4.1(2)",
+        "4.1 > “1. Inner words that begin it …”",
+        "4.1 > “2. Other.”",
+    ]
 
 
 def test_a_list_that_goes_back_is_cited_by_its_first_words() -> None:
     text = "## 3 Fees\n\n(a) One.\n\n(b) Two.\n\n(a) One again.\n\n(c) Three.\n"
     found = [clause.locator for clause in clause_tree(text, markdown_blocks(text), "T")]
-    assert found[-2:] == ["“(a) One again.”", "3 Fees(c)"]
+    assert found[-2:] == ["3 Fees > “(a) One again.”", "3 Fees(c)"]
 
 
 def test_a_number_that_two_sections_have_names_the_first() -> None:

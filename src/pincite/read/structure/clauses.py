@@ -343,7 +343,9 @@ class _Items:
             self._labelled(mark.label, start, parent, title)
         else:
             self.lost.add(parent)
-            self._labelled(mark.label, start, parent, title, locator=first_words(self.text, start))
+            section, words = self.grown[self.base].locator, first_words(self.text, start)
+            locator = f"{section} > {words}" if section and not is_quoted(section) else words
+            self._labelled(mark.label, start, parent, title, locator)
             self.lost.add(self._deepest)
 
     def _is_understood(self, mark: Mark, parent: int) -> bool:
