@@ -323,13 +323,15 @@ _ARABIC = (
 _PARENS = r"(?:\([0-9A-Za-z]{1,4}\))*"
 _HYPHENS = r"(?:-[0-9]+[A-Za-z]?(?!\.?[0-9]))*"  # "52.202-1", but no range "1.5-2.5"
 _LETTERED = r"[A-Z][.-][0-9]+(?:\.[0-9]+){0,9}"
-# "ARTICLE SEVEN"
+# "ARTICLE SEVEN", "CHAPTER TWENTYONE", each at the place before its number
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NUMBER_WORDS = (
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-    "twenty",
+    *_ONES, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+    "eighteen", "nineteen",
+    *(f"{ten}{one}" for ten in ("twenty", "thirty", "forty", "fifty") for one in ("", *_ONES)),
 )  # fmt: skip
-_HEADING_NUMBER = rf"(?:{_ARABIC}|{_LETTERED}|[IVXLCDM]+|[A-Z]|(?i:{any_of(NUMBER_WORDS)})(?!\w))"
+NUMBER_WORD = rf"(?:{any_of(NUMBER_WORDS)}|(?:twen|thir|for|fif)ty-{any_of(_ONES)})"
+_HEADING_NUMBER = rf"(?:{_ARABIC}|{_LETTERED}|[IVXLCDM]+|[A-Z]|(?i:{NUMBER_WORD})(?!\w))"
 # A heading has its word in the singular, or short: "Art. 5", "Sec. 12".
 _HEADINGS_CALLED = any_of(
     form

@@ -325,3 +325,20 @@ def test_a_number_that_two_sections_have_names_the_first() -> None:
     text = "## § 3 Fees\n\n(a) One.\n\n## § 3 Term\n\n(a) Two.\n"
     found = [clause.locator for clause in clause_tree(text, markdown_blocks(text), "T")][1:]
     assert found == ["3", "3(a)", "“§ 3 Term”", "“(a) Two.”"]
+
+
+def test_a_file_of_one_chapter_holds_its_sections() -> None:
+    text = "# 6. Packaging\n\n## 6.1. Rules\n\nWords.\n\n### Notes\n\n## 6.2. Notes\n\nWords.\n"
+    tree = clause_tree(text, markdown_blocks(text), "")
+    assert [(c.locator, tree[c.parent].locator) for c in tree[1:]] == [
+        ("6", ""),
+        ("6.1", "6"),
+        ("Notes", "6.1"),
+        ("6.2", "6"),
+    ]
+
+
+def test_a_section_belongs_to_its_chapter_though_both_are_set_alike() -> None:
+    text = "# Code\n\n## Chapter 4 Fees\n\n## 4.1 Late\n\n## Chapter Five Fines\n\n## 5.1 No\n"
+    tree = clause_tree(text, markdown_blocks(text), "")
+    assert [tree[c.parent].label for c in tree[1:]] == ["", "Chapter 4", "", "Chapter Five"]

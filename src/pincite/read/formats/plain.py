@@ -32,6 +32,7 @@ _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
 _ENDED = re.compile(r"[.;:!?)\]”\"]\s*$")
 _LONGEST = 100
 _BEAM = 16
+_MANY = 3  # headings that are underlined or listed: then the others are, too
 _BELIEVED = 6.0  # the cost of taking for words what looks like a heading
 _SURE = 9.0  # the cost of taking a line for words that is said to be a heading
 
@@ -68,7 +69,8 @@ def plain_blocks(text: str) -> list[Block]:
     return _blocks(text)[0]
 
 
-def _blocks(text: str) -> tuple[list[Block], _Contents]:
+def _blocks(text: str) -> tuple[list[Block], bool]:
+    """Return the blocks, and whether the text itself tells which lines are headings."""
     lines = list(_lines(text))
     contents = _contents(lines)
     found = _with_support(_at_margin(list(_candidates(lines, contents)), lines), contents)
@@ -90,20 +92,8 @@ def _blocks(text: str) -> tuple[list[Block], _Contents]:
             blocks[-1] = Block(kind, last.start, line.end)
         elif start < line.end:
             blocks.append(Block(kind, start, line.end))
-    return blocks, contents
-
-
-def _without_steps(text: str, blocks: Sequence[Block], contents: _Contents) -> list[Block]:
-    """Return the blocks, where single numbers that the contents do not list head nothing."""
-    if not contents.has_bare:
-        return list(blocks)
-    done = []
-    for block in blocks:
-        name = heading_label(text[block.start : block.end]) if block.kind == "heading" else None
-        if name and _is_bare(name) and _key(name) not in contents.titles:
-            block = Block("paragraph", block.start, block.end)
-        done.append(block)
-    return done
+    listed = sum(bool(each.number) and each.drop >= _SURE for each in headings.values())
+    return blocks, listed >= max(_MANY, 0.5 * len(contents.titles))
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -399,7 +389,7 @@ def _at_margin(
 ) -> list[_HeadingCandidate]:
     """Return the candidates without lines of examples: set deeper than headings that are listed."""
     listed = Counter(lines[c.line].indent for c in found if c.chain and c.drop >= _SURE)
-    if listed.total() < 3:
+    if listed.total() < _MANY:
         return list(found)
     margin = listed.most_common(1)[0][0]
     return [c for c in found if c.chain or lines[c.line].indent <= margin]
@@ -413,7 +403,7 @@ def _with_support(
     "4. Tests" is a heading if the contents have it, beside "3.1 Samples", or where words stand
     between it and "5. Results"; not where the contents or underlines show other headings.
     """
-    if sum(c.is_underlined and bool(c.number) for c in found) >= 3:
+    if sum(c.is_underlined and bool(c.number) for c in found) >= _MANY:
         return [c for c in found if c.drop >= _SURE or c.chain not in ("", "number")]
     if contents.has_bare:
         return [c for c in found if not c.is_bare or c.drop >= _SURE]
@@ -487,6 +477,6 @@ def read(data: bytes, name: str) -> ExtractedText:
     text = decode(data, name)
     first = text.strip().split("\n", 1)[0].strip()
     title = first if len(first) <= TITLE_CHARS else Path(name).stem
-    blocks, contents = _blocks(text)
-    blocks = _without_steps(text, with_sections(text, blocks), contents)
+    blocks, is_told = _blocks(text)
+    blocks = with_sections(text, blocks, is_told=is_told)
     return ExtractedText(text, title, blocks, form_feed_pages(text))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rapidfuzz import fuzz
 
-from pincite.model.locators import HEADING_WORD
+from pincite.model.locators import HEADING_WORD, NUMBER_WORD
 from pincite.read.pdf.lines import MARK, Line, split_lead
 from pincite.read.pdf.page import Word
 
@@ -78,7 +78,10 @@ _LONGEST = 4  # lines of one heading
 _FOOTNOTE_MARK = re.compile(f"{MARK}+$")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _LABEL = re.compile(rf"{HEADING_WORD}?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
-_ALONE = re.compile(rf"{HEADING_WORD} (?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z])[.:]?", re.IGNORECASE)
+ALONE = re.compile(
+    rf"{HEADING_WORD} (?:[–—-] )?(?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z]|{NUMBER_WORD})[.:]?",
+    re.IGNORECASE,
+)  # a heading without its title
 _MAX_ON_A_PAGE = 200  # bookmarks
 _ALIKE = 82.0  # how similar title and line must be where no line is equal, out of 100
 _NEAR = 0.12  # share of the page between a bookmark's target and its line
@@ -133,8 +136,14 @@ def _find(pages: Sequence[list[Line]], number: int, target: BookmarkTarget) -> P
 
 
 def _mark(lines: Sequence[Line], first: int, end: int, target: BookmarkTarget, group: int) -> None:
-    if first and _ALONE.fullmatch(lines[first - 1].text) and _is_free(lines[first - 1]):
-        first -= 1
+    words = ""  # "Chapter 1" may stand above its title, also in two lines
+    for at in range(first - 1, max(first - 3, -1), -1):
+        words = f"{lines[at].text} {words}".strip()
+        if not _is_free(lines[at]):
+            break
+        if ALONE.fullmatch(words):
+            first = at
+            break
     for line in lines[first:end]:
         line.heading, line.heading_group = min(target.level, 6), group
 
@@ -214,10 +223,12 @@ def _bare(text: str) -> str:
 
 
 def styles_of(pages: Iterable[Sequence[Line]]) -> dict[tuple[float, bool], int]:
-    """Return the level of each style (size, bold) in which bookmarked headings are set."""
+    """Return the level of each style (size, bold) in which bookmarked headings are set.
+
+    Of several lines the last counts: "Chapter" above it may be as small as words of the text.
+    """
+    last = {line.heading_group: line for lines in pages for line in lines if line.heading}
     levels: defaultdict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
-    for lines in pages:
-        for line in lines:
-            if line.heading:
-                levels[line.size, line.bold][line.heading] += 1
+    for line in last.values():
+        levels[line.size, line.bold][line.heading] += 1
     return {style: found.most_common(1)[0][0] for style, found in levels.items()}

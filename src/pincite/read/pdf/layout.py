@@ -254,7 +254,7 @@ def _is_repeated(run: Sequence[Placed], numbers: Mapping[int, bool], pages: int)
 
 
 def _in_margin(line: Line) -> bool:
-    if line.table or not line.text:
+    if line.table or line.heading or not line.text:  # what bookmarks name is no furniture
         return False
     x0, y0, x1, y1 = line.box
     if line.turned:

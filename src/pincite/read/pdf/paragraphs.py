@@ -13,10 +13,10 @@ from pincite.model.locators import (
     FIGURE_WORD,
     HEADING_RANK,
     HEADING_WORD,
-    NUMBER_WORDS,
     TABLE_WORD,
     heading_label,
 )
+from pincite.read.pdf.headings import ALONE
 from pincite.read.pdf.lines import MARK, Line
 from pincite.read.structure.outline import is_table_caption
 
@@ -327,12 +327,6 @@ def mark_typographic(
         paragraph.level = levels[style_of(paragraph)]
 
 
-_ALONE = re.compile(
-    rf"{HEADING_WORD} (?:[–—-] )?(?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z]|{'|'.join(NUMBER_WORDS)})[.:]?",
-    re.IGNORECASE,
-)
-
-
 def with_titles(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
     """Return the paragraphs, with a heading that is a number alone joined to its title below."""
     done: list[Paragraph] = []
@@ -342,7 +336,7 @@ def with_titles(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:
             last
             and last.kind == paragraph.kind == "heading"
             and last.lines[-1].page == paragraph.lines[0].page
-            and _ALONE.fullmatch(last.text)
+            and ALONE.fullmatch(last.text)
             and not heading_label(paragraph.text).label
         ):
             last.lines += paragraph.lines

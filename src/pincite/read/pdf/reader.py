@@ -16,7 +16,7 @@ from typing import Any
 import pypdfium2 as pdfium
 
 from pincite.model.errors import SourceError, require
-from pincite.model.locators import TABLE_WORD
+from pincite.model.locators import HEADING_RANK, TABLE_WORD, heading_label
 from pincite.model.types import ReaderWarning
 from pincite.read.extracted import ExtractedText, spared
 from pincite.read.formats.blocks import TITLE_CHARS, titled
@@ -227,6 +227,7 @@ def _is_numeric(cells: Sequence[str]) -> bool:
     return bool(filled) and sum(map(is_number, filled)) >= 0.6 * len(filled)
 
 
+_MANY_BOOKMARKS = 5  # of headings with a number
 _FEW_CHARACTERS = 25  # on a scanned page: a page number or a stamp, not its text
 
 
@@ -268,7 +269,7 @@ def read(data: bytes, name: str) -> ExtractedText:
     title = " ".join(titled(name, title, largest).split())
     blocks = writer.blocks
     with spared("numbered sections", pages.findings):
-        blocks = with_sections(writer.text, blocks)
+        blocks = with_sections(writer.text, blocks, is_told=_is_told(paragraphs))
     return ExtractedText(
         writer.text,
         title[:TITLE_CHARS],
@@ -277,6 +278,12 @@ def read(data: bytes, name: str) -> ExtractedText:
         writer.boxes,
         pages.findings,
     )
+
+
+def _is_told(paragraphs: Sequence[Paragraph]) -> bool:
+    """Tell whether bookmarks name the numbered headings of the document."""
+    named = [p for p in paragraphs if p.kind == "heading" and p.lines[-1].heading_group]
+    return sum(heading_label(p.text).scheme in HEADING_RANK for p in named) >= _MANY_BOOKMARKS
 
 
 def _no_text(name: str, pages: _PdfRead) -> SourceError:
@@ -368,11 +375,6 @@ def _of_picture(
 
 def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:
     """Return the paragraphs of the document, headings among them."""
-    with spared("heads and feet of pages", read.findings):
-        printed, numbers = printed_numbers(read.pages)
-        read.labels = page_labels(printed, read.stated)
-        read.pages = without_furniture(read.pages, numbers)
-    pages = read.pages
     targets: defaultdict[int, list[BookmarkTarget]] = defaultdict(list)
     for bookmark in bookmarks:
         frame = read.frames[bookmark.page]
@@ -381,7 +383,12 @@ def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph
             y = min(max(frame.place(0.0, bookmark.y)[1] / frame.height, 0.0), 1.0)
         targets[bookmark.page].append(BookmarkTarget(bookmark.title, bookmark.level, y))
     with spared("headings that bookmarks name", read.findings):
-        mark_bookmarked(pages, targets)
+        mark_bookmarked(read.pages, targets)
+    with spared("heads and feet of pages", read.findings):
+        printed, numbers = printed_numbers(read.pages)
+        read.labels = page_labels(printed, read.stated)
+        read.pages = without_furniture(read.pages, numbers)
+    pages = read.pages
     usual = measure(pages)
     with spared("tables over several pages", read.findings):
         mark_continued(pages, usual.body)

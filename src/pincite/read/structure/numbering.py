@@ -209,11 +209,12 @@ def number_of(name: HeadingLabel) -> Number:
     [(7,), (2, 10)]
     """
     values: list[int] = []
-    for part in re.split(r"[.–\-()]+", name.canonical.rpartition(" ")[2]):
+    number = name.canonical.rpartition(" ")[2]
+    if (word := number.lower().replace("-", "")) in NUMBER_WORDS:
+        return (NUMBER_WORDS.index(word) + 1,)
+    for part in re.split(r"[.–\-()]+", number):
         if digits := re.match(r"[0-9]{1,9}", part):
             values.append(int(digits.group()))
-        elif part.lower() in NUMBER_WORDS:
-            values.append(NUMBER_WORDS.index(part.lower()) + 1)
         elif part:
             found = readings(f"({part})") if part.isalpha() and part.isascii() else ()
             is_letter = name.scheme in LETTERED and len(part) == 1

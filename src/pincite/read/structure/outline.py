@@ -7,9 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.model.locators import PLACE_WORD, TABLE_WORD, HeadingLabel, heading_label, plain_words
+from pincite.model.locators import (
+    HEADING_RANK,
+    LETTERED,
+    NUMBER_WORDS,
+    PLACE_WORD,
+    TABLE_WORD,
+    HeadingLabel,
+    heading_label,
+    plain_words,
+)
 from pincite.read.extracted import Block
-from pincite.read.structure.numbering import LINE
+from pincite.read.structure.numbering import LINE, number_of
 
 _NUMBER = r"(?:[A-Z]{0,2}[.-]?[0-9]+(?:[.–-][0-9A-Za-z]+)*(?:\([0-9A-Za-z]{1,4}\))*|[IVXLC]+|[A-Z])"
 _CAPTION = re.compile(
@@ -255,20 +264,31 @@ def _nested(headings: Sequence[_Heading]) -> tuple[list[int], list[tuple[str, ..
     paths: list[tuple[str, ...]] = []
     open_: list[int] = []
     for position, heading in enumerate(headings):
-        number, level = heading.name.canonical, heading.block.level
         while open_:
             above = headings[open_[-1]]
-            name = above.name.canonical
-            extends = bool(name) and number.startswith((f"{name}.", f"{name}("))
-            if extends or level > above.block.level:
+            if _extends(heading.name, above.name) or heading.block.level > above.block.level:
                 break
             open_.pop()
         parent = open_[-1] if open_ else -1
         parents.append(parent)
         paths.append((*(paths[parent] if parent >= 0 else ()), heading.words))
-        if not heading.is_title:
+        if not heading.is_title or _is_chapter(heading, headings[1:3]):
             open_.append(position)
     return parents, paths
+
+
+def _extends(name: HeadingLabel, above: HeadingLabel) -> bool:
+    """Return whether a number is one below another: 4.2 below 4, and below Chapter 4."""
+    root = above.canonical.rpartition(" ")[2]
+    if root.lower() in NUMBER_WORDS:
+        root = str(number_of(above)[0])
+    return bool(root) and name.canonical.startswith((f"{root}.", f"{root}("))
+
+
+def _is_chapter(title: _Heading, following: Sequence[_Heading]) -> bool:
+    """Return whether the first heading is that of a file's only chapter, not of a whole work."""
+    is_work = HEADING_RANK.get(title.name.scheme) == 1 and title.name.scheme not in LETTERED
+    return not is_work and any(_extends(each.name, title.name) for each in following)
 
 
 def _shared_suffixes(

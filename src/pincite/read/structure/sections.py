@@ -20,6 +20,7 @@ _LOST_BREAKS = 400  # a longer line may have lost its breaks: paragraphs begin w
 _LOOK = 250  # characters behind a label that tell whether it is one
 _MANY_KNOWN = 3
 _BACK = 60.0  # numbers do not go back without a reason
+_CERTAIN = 1e6  # the cost of taking for words what the document calls a heading
 _BEAM = 24
 _LONGEST = 120
 # Where a paragraph may begin within such a line: behind a sentence, at what looks like a label.
@@ -55,10 +56,12 @@ class _Candidate(NamedTuple):
     is_titled: bool = False
 
 
-def with_sections(text: str, blocks: Sequence[Block]) -> list[Block]:
+def with_sections(text: str, blocks: Sequence[Block], *, is_told: bool = False) -> list[Block]:
     """Return the blocks with those parted that a numbered section opens: its heading, its words.
 
-    Which labels count is told by their order in the whole document, as a reader tells it.
+    Which labels count is told by their order in the whole document, as a reader tells it. Where
+    the document itself tells its headings (contents, bookmarks: ``is_told``), those stay as they
+    are, and a single number that is none of them counts a list.
 
     >>> text = "Section 1. Fees. Ten.\\n\\nSee\\n\\nSection 2. Term. A year.\\n"
     >>> from pincite.read.formats.plain import plain_blocks
@@ -67,12 +70,17 @@ def with_sections(text: str, blocks: Sequence[Block]) -> list[Block]:
     ['Section 1. Fees.', 'Section 2. Term.']
     """
     found = list(_candidates(text, blocks))
+    if is_told:
+        found = [c._replace(drop=_CERTAIN) if c.is_known else c for c in found]
+        found = [c for c in found if c.is_known or not _is_single(c)]
     candidates = _of_one_style(found)
     named = {candidate.start for candidate in candidates}
     titles = [b.start for b in blocks if b.kind == "heading" and b.start not in named]
     accepted = _in_order(candidates, titles, len(text))
     if all(candidate.is_known for candidate in accepted):
         return list(blocks)
+    if is_told:
+        return _parted(text, blocks, accepted)
     kept = {candidate.start for candidate in accepted}
     refused = {c.start for c in found if c.is_known and _is_single(c)} - kept
     blocks = [replace(b, kind="paragraph", level=0) if b.start in refused else b for b in blocks]

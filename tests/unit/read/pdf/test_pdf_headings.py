@@ -119,3 +119,29 @@ def test_the_title_is_stated_printed_or_the_name() -> None:
     assert read(junk.bytes(), "made.pdf").title == "Big Rules"
     plain = Pdf().page().text(72, 100, "Words are here.")
     assert read(plain.bytes(), "folder/made.pdf").title == "made"
+
+
+def test_a_chapter_in_words_at_the_head_of_each_page_is_no_running_head() -> None:
+    pdf = Pdf()
+    for number, title in (("ONE", "Berths"), ("TWO", "Crews"), ("TWENTYONE", "Fees")):
+        pdf.page().bookmark(title, 1, 50).text(400, 50, "CHAPTER", font="Helvetica-Bold")
+        pdf.text(400, 70, number, size=16).text(400, 100, title, size=16)
+        body(pdf, 140)
+        pdf.text(72, 200, "Terms", font="Helvetica-Bold")
+        body(pdf, 220)
+    found = read(pdf.bytes(), "made.pdf")
+    tree = clause_tree(found.text, found.blocks, "")
+    assert [c.label for c in tree if c.label] == ["CHAPTER ONE", "CHAPTER TWO", "CHAPTER TWENTYONE"]
+    # "Chapter" is set like words of the text: those are no headings for it.
+    assert not [c for c in tree if c.title == "Terms"]
+
+
+def test_where_bookmarks_tell_the_sections_single_numbers_are_steps() -> None:
+    pdf = Pdf().page()
+    for number in range(1, 7):
+        top = 100 * number
+        pdf.bookmark(f"Part {number}", 1, top - 10).text(72, top, f"4.{number} Part {number}")
+        pdf.lines(72, top + 20, [f"{number}. Moor. {BODY}.", BODY])
+    found = read(pdf.bytes(), "made.pdf")
+    tree = clause_tree(found.text, found.blocks, "")
+    assert [c.locator for c in tree if c.kind == "section"] == [f"4.{n}" for n in range(1, 7)]
