@@ -9,6 +9,10 @@ every piece of evidence that its agreement holds word for word and that ends in 
 colon or semicolon at the end of its line, is asked: does a sentence of ours end where it ends, and
 is it cut inside? (Items within a sentence, "(i) … (ii) …", are pieces there and none here.)
 
+Raw signs: headings and first words of SRD 5.1, four parts of the FAR as Word files and Part 97 are
+searched and asked as questions, 500 of them; of what comes out, those hits and answers are counted
+that show stars, low lines or backticks around words, fences, links or entities.
+
 pysbd cuts the same texts if `PINCITE_PEER_PYTHON` names an interpreter that has it.
 """
 
@@ -21,12 +25,16 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pincite
 from pincite.model.sentences import units
+from pincite.model.settings import load_settings
+from pincite.update import ingest_files
 from reading_checks.figures import Figure
 
 ABSTRACTS = 1200  # of SciFact: enough, and pysbd needs minutes for all
@@ -125,6 +133,33 @@ def evidence(name: str, gold: Sequence[GoldText], cut: Sequence[set[int]]) -> It
     yield Figure(f"ContractNLI, {name}: and is one sentence or item", whole / count, "", count)
 
 
+# Signs around words, which no text has otherwise; a single star may be a footnote's.
+_RAW = re.compile(
+    r"(?<!\w)(\*{1,3}|_{1,3})(?=[^\W\d])[^*_\n|]{1,80}(?<=[\w.,:;)])\1(?!\w)|`[^`\n|]{1,80}`|```|\]\([\w-]+[./:#]"
+    r"|&(?:amp|nbsp|lt|gt|quot|#\d+);|^#{1,6} ",
+    re.MULTILINE,
+)
+QUESTIONS = 500
+
+
+def raw_signs(data: Path) -> Iterator[Figure]:
+    """Yield how many hits and answers show signs of Markdown."""
+    files = [data / "srd-5.1", data / "docx", data / "part97" / "part97.md"]
+    with tempfile.TemporaryDirectory() as folder:  # words alone: vectors change no snippet
+        settings = load_settings(overrides=["search.meaning_weight=0"])
+        ingest_files(files, Path(folder), settings)
+        with pincite.open(folder, settings) as index:
+            chunks = [c for doc in index.snapshot.documents() for c in index.snapshot.chunks(doc)]
+            chunks = [c for c in chunks if c.title and c.searched]
+            some = sorted(chunks, key=lambda c: zlib.crc32(c.id.encode()))[:QUESTIONS]
+            hits = [p for c in some for p in index.search(f"{c.title} {c.text[-60:]}").passages]
+            told = [index.ask(f"What is {chunk.title}?").text for chunk in some]
+    shown = sum(1 for hit in hits if _RAW.search(f"{hit.snippet}\n{hit.citation}"))
+    yield Figure("hits that show signs of Markdown", shown, "0", len(hits))
+    shown = sum(1 for text in told if _RAW.search(text))
+    yield Figure("answers that show signs of Markdown", shown, "0", len(told))
+
+
 def run(data: Path) -> list[Figure]:
     """Return the figures of both golds, both halves, ours and the peer's."""
     figures: list[Figure] = []
@@ -136,4 +171,4 @@ def run(data: Path) -> list[Figure]:
             figures += measure(half, some, our_ends(texts))
             if peer := peer_ends(texts):
                 figures += measure(f"{half}, pysbd", some, peer)
-    return figures
+    return [*figures, *raw_signs(data)]

@@ -13,6 +13,7 @@ from pincite.answer.values import Source
 from pincite.index.opened import SEPARATOR, rows_of_cell
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
+from pincite.model.markup import plain
 from pincite.model.sentences import TextUnit, units
 from pincite.model.tables import (
     Cell,
@@ -398,7 +399,7 @@ class Lookup:
         if cell.column >= len(inside):
             return
         locator = f"{place.locator} > {cell.row_name} > {cell.column_name}"
-        shown = f"{cell.key}; {cell.column_name}: {cell.value}"
+        shown = plain(f"{cell.key}; {cell.column_name}: {cell.value}")
         span = _span(place, inside[cell.column])
         if len(span):
             yield self._quoter.quote(source, span, shown, locator)

@@ -11,9 +11,10 @@ from operator import attrgetter
 import numpy as np
 
 from pincite.answer.sentences import row_shown
-from pincite.answer.values import Source
+from pincite.answer.values import Role, Source
+from pincite.model.markup import read_markup
 from pincite.model.pages import PageRef
-from pincite.model.sentences import TextUnit, units
+from pincite.model.sentences import TextUnit, begins_item, units
 from pincite.model.tables import cells_of, parse_table
 from pincite.model.types import Chunk, Span
 from pincite.search.passages import Passage
@@ -23,6 +24,9 @@ from pincite.search.reader import IndexReader
 # A clause that goes on in items ends like this; an item says nothing without it.
 LEADS_IN = (":", "—", "–", ";", ",")
 MAX_LEAD_CHARS = 400
+MAX_PARAGRAPH = 4000  # characters beside a quotation that may have signs that belong to its own
+# Units beside each other in one place become one quotation up to this length.
+MAX_JOINED_CHARS = 500
 MAX_PLACE_CHARS = 700  # of a place that is quoted as a whole
 # An introduction to definitions; each of them stands on its own.
 _SAYS_NOTHING = re.compile(r"\b(?:definitions?|following terms|terms used)\b", re.IGNORECASE)
@@ -53,11 +57,12 @@ class Quoter:
 
     def quote(self, source: Source, span: Span, shown: str = "", locator: str = "") -> Quote:
         """Return a stretch of a source as a quotation with the deepest place that holds it."""
-        words = self._snapshot.text(span.doc_id)[span.start : span.end]
+        text = self._snapshot.text(span.doc_id)
+        words = text[span.start : span.end]
         place = self.place_of(source, span)
         named = locator or place.locator or source.locator
-        page = source.page_at(span)
-        return Quote(source.number, span, words, shown or " ".join(words.split()), named, page)
+        shown = shown or shown_words(text, span.start, span.end)
+        return Quote(source.number, span, words, shown, named, source.page_at(span))
 
     def place_of(self, source: Source, span: Span) -> Chunk:
         """Return the deepest place of a source that holds a span as a whole."""
@@ -96,19 +101,48 @@ class Quoter:
             or _SAYS_NOTHING.search(own, above[-1].start)
         ):
             return None
-        home = next((each for each in (source, *sources) if each.holds(lead)), None)
+        held = Span(span.doc_id, parent.span.start, parent.own_end)
+        return self.quote(self._home(lead, parent, held, "introduction", source, sources), lead)
+
+    def _home(
+        self,
+        span: Span,
+        place: Chunk,
+        held: Span,
+        role: Role,
+        source: Source,
+        sources: list[Source],
+    ) -> Source:
+        """Return the source that has a span; if there is none, a stretch of a place becomes one."""
+        home = next((each for each in (source, *sources) if each.holds(span)), None)
         if home is None:
-            names = (source.title, parent.locator, parent.path, parent.page)
-            span = Span(span.doc_id, parent.span.start, parent.own_end)
-            pages = self._snapshot.pages_of(parent)
-            label = pages.cited(parent.span.start).label
+            names = (source.title, place.locator, place.path, place.page)
+            text = self._snapshot.text(held.doc_id)[held.start : held.end]
+            pages = self._snapshot.pages_of(place)
             home = Source(
-                *(len(sources) + 1, parent.id, *names, span, own, "introduction"),
-                page_label=label,
+                *(len(sources) + 1, place.id, *names, held, text, role),
+                page_label=pages.cited(place.span.start).label,
                 pages=pages,
             )
             sources.append(home)
-        return self.quote(home, lead)
+        return home
+
+    def led_into(self, source: Source, span: Span, sources: list[Source]) -> Quote | None:
+        """Return what a place goes on with behind words that lead into it: items, or a sentence."""
+        place = self.place_of(source, span)
+        end = min(place.span.end, span.end + MAX_JOINED_CHARS)
+        text = self._snapshot.text(span.doc_id)[span.end : end]
+        # What reaches the end may be cut there.
+        fitting = [u for u in units(text) if u.end < len(text) or end == place.span.end]
+        if not fitting or fitting[0].kind != "sentence":
+            return None
+        last = fitting[0].end
+        for unit in fitting[1:]:
+            if unit.kind != "sentence" or not begins_item(text[unit.start : unit.end]):
+                break
+            last = unit.end
+        led = Span(span.doc_id, span.end + fitting[0].start, span.end + last)
+        return self.quote(self._home(led, place, led, "clause", source, sources), led)
 
     def with_notes(self, quotes: Sequence[Quote], sources: list[Source]) -> list[Quote]:
         """Return the quotations, rows of tables followed by the footnotes of their marks."""
@@ -139,17 +173,7 @@ class Quoter:
             for note in dict.fromkeys(note for cell in cells for note in table.notes_of(cell)):
                 at = start + place.text.rfind(note)
                 span = Span(place.span.doc_id, at, at + len(note))
-                home = next((each for each in (source, *sources) if each.holds(span)), None)
-                if home is None:
-                    names = (source.title, place.locator, place.path, place.page)
-                    pages = self._snapshot.pages_of(place)
-                    home = Source(
-                        *(len(sources) + 1, place.id, *names, span, note, "table"),
-                        page_label=pages.cited(place.span.start).label,
-                        pages=pages,
-                    )
-                    sources.append(home)
-                yield self.quote(home, span)
+                yield self.quote(self._home(span, place, span, "table", source, sources), span)
 
     def opening(self, place: Chunk) -> Span:
         """Return the beginning of a place without its heading: whole units, as many as fit."""
@@ -160,6 +184,15 @@ class Quoter:
         kept = [u for u in body if u.end - body[0].start <= MAX_PLACE_CHARS] or body[:1]
         start = place.span.start
         return Span(place.span.doc_id, start + kept[0].start, start + kept[-1].end)
+
+
+def shown_words(text: str, start: int, end: int) -> str:
+    """Return a stretch in one line as it is read, by the signs of the paragraphs it stands in."""
+    low = text.rfind("\n\n", max(0, start - MAX_PARAGRAPH), start) + 2
+    low = low if low > 1 else max(0, start - MAX_PARAGRAPH)
+    high = text.find("\n\n", end, end + MAX_PARAGRAPH)
+    high = high if high >= 0 else min(len(text), end + MAX_PARAGRAPH)
+    return " ".join(read_markup(text[low:high]).shown(start - low, end - low).text.split())
 
 
 _ASKS_MEANING = re.compile(
@@ -201,11 +234,8 @@ COMPARED = 24
 FURTHER = 0.93
 # A further row of a table that is quoted already has to be nearly as good.
 FURTHER_ROW = 0.98
-# Units beside each other in one place become one quotation up to this length.
-MAX_JOINED_CHARS = 500
 MAX_UNIT_CHARS = 600  # that are read of one
 DEFINES = 0.5  # what a unit that says what a term means is worth to who asks for it
-_ITEM = re.compile(r"[-*•–]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s")
 MIN_LETTERS = 8  # a unit with fewer says nothing
 
 
@@ -266,14 +296,25 @@ class Extractor:
                 chosen.append(each)
         found: list[Quote] = []
         for each in chosen:
-            lead = self.quoter.lead_in(each.source, each.span, sources)
-            span = with_items(each) if each.text.rstrip().endswith(":") else each.span
-            shown = each.text if each.unit.kind == "row" else ""
-            for quote in (lead, self.quoter.quote(each.source, span, shown)):
-                if quote and not any(quote.repeats(other) for other in found):
+            for quote in self._whole(each, sources):
+                if not any(quote.repeats(other) for other in found):
                     found.append(quote)
         whole = joined(found, self.quoter, sources) if len(found) > 1 else found
         return self.quoter.with_notes(whole, sources)
+
+    def _whole(self, chosen: QuoteCandidate, sources: list[Source]) -> Iterator[Quote]:
+        """Yield a unit with what leads into it and what it leads into."""
+        source, span = chosen.source, chosen.span
+        lead = self.quoter.lead_in(source, span, sources)
+        above = None if lead else list_lead(chosen)
+        if lead or above:
+            yield lead or self.quoter.quote(source, above or span)
+        is_lead = _leads_in(chosen.text)
+        whole = with_items(chosen) if is_lead else span
+        shown = chosen.text if chosen.unit.kind == "row" else ""
+        yield self.quoter.quote(source, whole, shown)
+        if is_lead and whole == span and (items := self.quoter.led_into(source, span, sources)):
+            yield items
 
     def _rough(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
@@ -304,11 +345,28 @@ def with_items(candidate: QuoteCandidate) -> Span:
         if unit.start <= candidate.unit.start:
             continue
         whole = Span(span.doc_id, span.start, other.end)
-        is_item = unit.kind == "sentence" and _ITEM.match(text)
-        if not is_item or len(whole) > MAX_JOINED_CHARS or not source.holds(whole):
+        is_led = unit.kind == "sentence" and (begins_item(text) or span == candidate.span)
+        if not is_led or len(whole) > MAX_JOINED_CHARS or not source.holds(whole):
             break
         span = whole
     return span
+
+
+def _leads_in(text: str) -> bool:
+    """Return whether words say nothing without what follows them."""
+    return text.rstrip("*_ ").endswith(":")
+
+
+def list_lead(candidate: QuoteCandidate) -> Span | None:
+    """Return where the words stand that lead into the list that an item belongs to."""
+    lead: Span | None = None
+    for unit, span, text in readable(candidate.source) if begins_item(candidate.text) else ():
+        if unit.start >= candidate.unit.start:
+            return lead
+        if unit.kind != "sentence" or not begins_item(text):
+            is_lead = _leads_in(text) and unit.kind == "sentence" and len(span) <= MAX_LEAD_CHARS
+            lead = span if is_lead else None
+    return None
 
 
 def readable(source: Source) -> Iterator[tuple[TextUnit, Span, str]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pincite.model.markup import plain, read_markup
 from pincite.model.sentences import TextUnit, begins_item, ends_before, units
 from pincite.model.tables import cells_of, parse_table
 
@@ -135,10 +136,6 @@ def cited_numbers(inside: str) -> list[int]:
 
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_RAISED = re.compile(r"\^([0-9a-z]{1,3})\^")
-_RAISING = str.maketrans(
-    "0123456789abcdefghijklmnoprstuvwxyz", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
-)
 
 
 def place_shown(text: str, start: int, end: int) -> str:
@@ -147,13 +144,14 @@ def place_shown(text: str, start: int, end: int) -> str:
     Marks of footnotes are raised and stay, as the footnotes stand below with theirs.
     """
     lines: list[str] = []
+    markup = read_markup(text)
     last, table = start, 0
     for unit in units(text):
         if unit.kind == "header":
             table = unit.start
         if unit.kind == "header" or unit.start < start or unit.end > end:
             continue
-        words = " ".join(text[unit.start : unit.end].split())
+        words = " ".join(markup.shown(unit.start, unit.end).text.split())
         if unit.kind == "row":
             row = TextUnit(unit.start - table, unit.end - table, "row")
             words = row_shown(text[table:], row, keeps_marks=True)
@@ -164,16 +162,7 @@ def place_shown(text: str, start: int, end: int) -> str:
         else:
             lines[-1] += f" {words}"
         last = unit.end
-    return "\n".join(map(raised, lines))
-
-
-def raised(text: str) -> str:
-    """Return a text with its marks and exponents as one would print them.
-
-    >>> raised("95^1^ and 10^3^ m")
-    '95¹ and 10³ m'
-    """
-    return _RAISED.sub(lambda match: match[1].translate(_RAISING), text)
+    return "\n".join(line for line in lines if line)
 
 
 def row_shown(text: str, row: TextUnit, *, keeps_marks: bool = False) -> str:
@@ -184,10 +173,10 @@ def row_shown(text: str, row: TextUnit, *, keeps_marks: bool = False) -> str:
     table = parse_table(text)
     line = text[row.start : row.end]
     if table is None:
-        return " ".join(line.split())
+        return plain(" ".join(line.split()))
     said = (
         f"{name}: {cell}" if keeps_marks else f"{table.bare(name)}: {table.bare(cell)}"
         for name, cell in zip(table.columns, cells_of(line), strict=False)
         if cell
     )
-    return "; ".join(said)
+    return plain("; ".join(said))

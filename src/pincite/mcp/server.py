@@ -23,6 +23,7 @@ from pincite.answer.values import Answer
 from pincite.mcp import models
 from pincite.mcp.models import SCHEME, LentIndex
 from pincite.model.errors import PinciteError
+from pincite.model.markup import plain
 from pincite.model.tables import find_cells, parse_table
 from pincite.model.types import Chunk, Span, by_id
 from pincite.search.passages import Passage
@@ -46,7 +47,7 @@ def _found(reader: LentIndex, passage: Passage) -> models.McpResult:
     is_short = len(place.text) <= RESULT_CHARS and place.kind != "row"
     return models.McpResult(
         **reader.named_place(place),
-        text=place.text.strip() if is_short else passage.snippet,
+        text=plain(place.text).strip() if is_short else passage.snippet,
         citation=passage.citation,
         document=place.span.doc_id,
         locator=place.locator,

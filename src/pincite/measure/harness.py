@@ -13,6 +13,7 @@ from pincite.measure.questions import Question
 from pincite.measure.runs import QuestionRecord, RunAnswer, RunHit, State
 from pincite.measure.words import WordMeasures
 from pincite.model.errors import ConfigError
+from pincite.model.markup import plain
 from pincite.model.settings import PARTS, Settings
 from pincite.model.types import Chunk, Hit, Span
 from pincite.search.candidates import Step
@@ -201,7 +202,7 @@ def _cell_spans(gold: CoveredGold, corpus: Corpus) -> list[Span]:
 def _cells(index: IndexReader, text: str, hits: Sequence[Hit], gold: CoveredGold) -> set[str]:
     """Return the hits whose passage shows a row that is asked for, not just its table."""
     wanted = {span for need in gold.spans for span, _ in need}
-    rows = [index.snapshot.text(s.doc_id)[s.start : s.end].strip() for s in wanted]
+    rows = [plain(index.snapshot.text(s.doc_id)[s.start : s.end]).strip() for s in wanted]
     return {
         each.chunk.id
         for each in passages(index.parse(text), hits, index.opened)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from pincite.model.markup import plain
 from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk, ParsedDocument
 from pincite.model.units import unit_follows
@@ -356,13 +357,6 @@ _HEADINGS = (
         r"(?P<label>(?P<item>(?:\([0-9]{1,3}\)|\([a-z]{1,4}\)|\([A-Z]{1,4}\))+))(?:\s+|$)"
     ),
 )
-# Of what stands in angle brackets only HTML's own is markup: "/lib<qual>" is a name.
-_MARKUP = lazy_pattern(
-    r"\*+|`|(?<!\w)_{1,3}|_{1,3}(?!\w)|\{#[\w-]{1,80}\}"
-    r"|</?(?:[abiuspq]|em|strong|su[bp]|br|span|code|tt|font|small|big|kbd|var|cite|ins|del|mark)"
-    r"(?=[\s/>])[^<>]{0,80}>"
-)
-_LINK = lazy_pattern(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,500}\)")
 
 
 class HeadingLabel(NamedTuple):
@@ -380,10 +374,7 @@ def plain_words(line: str) -> str:
     >>> plain_words("### **Fire** [Bolt](x.md) ###")
     'Fire Bolt'
     """
-    bare = line.strip()
-    if bare.startswith("#"):
-        bare = re.sub(r"\s#+$", "", bare.lstrip("#"))
-    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", bare)).split())
+    return " ".join(plain(line.strip()).split())
 
 
 def heading_label(line: str) -> HeadingLabel:

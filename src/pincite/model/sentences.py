@@ -12,40 +12,44 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from pincite.model.patterns import lazy_pattern
+
 UnitKind = Literal["sentence", "row", "header", "heading"]
 
-_LINE = re.compile(r"[^\n]*\n?")
+_LINE = lazy_pattern(r"[^\n]*\n?")
 # What begins a new unit at the start of a line: a list item, a numbered paragraph, a named value.
-_ITEM = re.compile(
+_ITEM = lazy_pattern(
     r"\s*(?:[-*+•–▪◦●·\uf0b7\uf0a7]\s|\(\w{1,5}\)\s|\d{1,3}[.)]\s|(?:[a-z]|[ivx]{2,5})[.)]\s|[A-Z]\)\s"
     r"|\d{1,3}(?:\.\d{1,3}){1,4}\.?\s+(?=[A-ZÀ-Þ“\"])|\d{1,3}(?:\.\d{1,3}){2,4}\s"
     r"|\*\*[^*\n]{1,40}\*\*\s)"
 )
 # Behind a line that ends in one of these marks more is an item: "A. Is public", "5.1 is known".
-_LISTS = re.compile(r"(?:[.:;]|[;,]\s(?:and|or|and/or))\s*$")
-_LISTED = re.compile(r"\s*\[?(?:[A-Z][.)]|\(\w{1,5}\)|\d{1,3}(?:\.\d{1,3}){1,4}[.)]?|[>\uf8e7☐])\s")
+_LISTS = lazy_pattern(r"(?:[.:;]|[;,]\s(?:and|or|and/or))\s*$")
+_LISTED = lazy_pattern(
+    r"\s*\[?(?:[A-Z][.)]|\(\w{1,5}\)|\d{1,3}(?:\.\d{1,3}){1,4}[.)]?|[>\uf8e7☐])\s"
+)
 # "(B) Kitchens.", "Section 2.1. Fees." and "**Tide line.**" are headings inside their paragraph:
 # they are quoted with the sentence behind them.
-_RUN_IN = re.compile(
+_RUN_IN = lazy_pattern(
     r"(?:(?:\(\w{1,5}\)|[\d§][\d.]{0,8}|(?:§+|Section|SECTION|Article|ARTICLE|Sec\.|Art\.|Item|ITEM)"
     r"\s[\dIVXLC][\w.()-]{0,12})\s(?![^.]{0,60}\s(?:is|are|was|were|may|must|shall|will|has|have|can"
     r"|do|does|should)\s)[^.!?:;]{1,60}\.|\*\*[^*]{1,60}\*\*\.?|_[^_]{1,60}_\.?|\*[^*]{1,60}\*\.?)$"
 )
 # Labels without any words: "A.", "4.2.", "(iii)", "Section 12.".
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"[-*_#>•\s]{0,6}(?:(?:§+|[A-Z][a-zA-Z]{2,9}\.?)\s)?\(?(?:\d[\d.-]{0,9}[a-zA-Z]?|[A-Za-z]"
     r"|[ivxlcIVXLC]{1,6})\)?[*_]{0,3}\.[*_]{0,3}$"
 )
-_RULER = re.compile(r"[\s:|-]*$")  # with two dashes in it
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$|\s{0,3}(?:```|~~~)")
-_QUOTES = re.compile(r"[\"“”«»„]")
+_RULER = lazy_pattern(r"[\s:|-]*$")  # with two dashes in it
+_HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$|\s{0,3}(?:```|~~~)")
+_QUOTES = lazy_pattern(r"[\"“”«»„]")
 LONGEST_ASIDE = 400  # a quotation or parenthesis that does not end by then was none
 # A full stop may be followed by closing marks, emphasis or a footnote's mark, and then by space.
-_STOP = re.compile(
+_STOP = lazy_pattern(
     r"[.!?…]{1,9}[\"”“’'»)\]*_`]{0,4}(?:\^[^^\s]{1,3}\^|\[\^?\w{1,4}\]){0,3}(?=\s)"
     r"|[。！？][”’」』）]{0,3}"
 )
-_STARTS = re.compile(r"\s+[\"“„‘'«(\[*_`¿¡$€£§#•▪●–—-]{0,4} ?(?P<word>[^\W_]+(?:[’'-][^\W_]+)*)?")
+_STARTS = lazy_pattern(r"\s+[\"“„‘'«(\[*_`¿¡$€£§#•▪●–—-]{0,4} ?(?P<word>[^\W_]+(?:[’'-][^\W_]+)*)?")
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -74,7 +78,7 @@ _BEFORE_NUMBERS = _words(
     "pagg págs pág jan feb mar apr jun jul aug sep sept oct nov dec rev ver v approx ca abt "
     "cit op ord reg rel stat ext tel ph max min"
 )
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 # Words that open sentences; behind an abbreviation one of them is the surest sign of an end.
 _OPENERS = _words(
     "the this that these those it its in if a an we he she they there each all any some for "
@@ -86,13 +90,13 @@ _OPENERS = _words(
     "le la les un une il elle ils ces cette dans si pour en lo gli i nel se per el los las "
     "una este esta si para"
 )
-_NUMBERED = re.compile(r"\s+(?:[(\[§#]|\d|[IVXLC]+\b|[A-Za-z](?![\w’']))")
+_NUMBERED = lazy_pattern(r"\s+(?:[(\[§#]|\d|[IVXLC]+\b|[A-Za-z](?![\w’']))")
 # "am 3. Oktober", "der 2. Abschnitt": a figure with a full stop is an ordinal in German.
-_ORDINAL = re.compile(r"\b(?:am|der|die|das|dem|den|des|vom|zum|zur|bis|im|seit|ab|des) \d{1,2}$")
-_LAST_WORD = re.compile(r"([^\s(\[“\"„«—–*_’']{1,12})$")
+_ORDINAL = lazy_pattern(r"\b(?:am|der|die|das|dem|den|des|vom|zum|zur|bis|im|seit|ab|des) \d{1,2}$")
+_LAST_WORD = lazy_pattern(r"([^\s(\[“\"„«—–*_’']{1,12})$")
 LONGEST_WORD = 14
 # Behind these a capital letter is a label, and no initial: "see Schedule A. Purchaser shall".
-_LETTERED = re.compile(
+_LETTERED = lazy_pattern(
     r"\b(?:appendix|annex|article|class|column|exhibit|figure|form|grade|group|level|option|part"
     r"|phase|plan|schedule|section|series|step|subpart|table|tier|title|type|vitamin)\s\S{1,3}$",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from pincite.model.markup import plain
 from pincite.model.units import symbols
 
 # A comma before exactly three digits groups thousands; before one or two it is a decimal comma.
@@ -336,7 +337,7 @@ def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
     for cells in (1, 2, 3):
         counts = Counter(names)
         names = [
-            ", ".join(cell for cell in row[:cells] if cell)[:NAME_CHARS]
+            plain(", ".join(cell for cell in row[:cells] if cell))[:NAME_CHARS]
             if cells == 1 or counts[name] > 1
             else name
             for row, name in zip(rows, names, strict=True)

@@ -14,7 +14,9 @@ import numpy as np
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
 from pincite.model.errors import ConfigError
+from pincite.model.markup import read_markup
 from pincite.model.pages import PageRef
+from pincite.model.sentences import units
 from pincite.model.types import Chunk, Filters, Hit
 from pincite.search.query import ParsedQuery
 from pincite.search.related import Companion
@@ -192,11 +194,11 @@ def _snippet(place: Chunk, chunk: Chunk, matches: Matches) -> tuple[list[tuple[i
     high = (place.own_end if place is not chunk else chunk.span.end) - chunk.span.start
     if place.kind == "section":
         low = _below_heading(chunk.text, low, high)
-    start = low
+    span = low, high
     if high - low > SNIPPET_CHARS:
         start = matches.best_start(low, high, SNIPPET_CHARS, CHARS_BEFORE)
-    end = min(high, start + SNIPPET_CHARS)
-    span = _whole_words(chunk.text, start, end, low, high)
+        span = _whole_words(chunk.text, start, min(high, start + SNIPPET_CHARS), low, high)
+        span = _whole_sentences(chunk.text, *span, low, high, matches)
     return [span], span[0]
 
 
@@ -217,6 +219,24 @@ def _whole_words(text: str, start: int, end: int, low: int, high: int) -> tuple[
     return start, end
 
 
+def _whole_sentences(
+    text: str, start: int, end: int, low: int, high: int, matches: Matches
+) -> tuple[int, int]:
+    """Return the span moved to where a sentence begins, and cut where one ends, if that is near.
+
+    It holds as much of the query as before.
+    """
+    begin = max(low, start - SNIPPET_CHARS)
+    around = units(text[begin : min(high, end + SNIPPET_CHARS)])
+    starts = [begin + unit.start for unit in around if begin == low or unit.start]
+    nearest = min(starts, key=lambda at: abs(at - start), default=start)
+    last = min(high, nearest + SNIPPET_CHARS)
+    ends = [e for unit in around if last - SNIPPET_CHARS // 2 < (e := begin + unit.end) <= last]
+    moved = [(nearest, max(ends, default=0)), _whole_words(text, nearest, last, low, high)]
+    worth = matches.worth(start, end)
+    return next((each for each in moved if matches.worth(*each) >= worth), (start, end))
+
+
 def _table_spans(text: str, matches: Matches) -> list[tuple[int, int]]:
     """Return the table's header and the rows that hold most of the query."""
     lines = [(m.start(), m.end()) for m in _LINE.finditer(text)]
@@ -231,15 +251,17 @@ def _table_spans(text: str, matches: Matches) -> list[tuple[int, int]]:
 def _marked(
     text: str, spans: Sequence[tuple[int, int]], matches: Matches
 ) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return the spans' text, a line each, and where the matches stand in it."""
+    """Return the spans as they are read, a line each, and where the matches stand in that."""
     lines: list[str] = []
     marks: list[tuple[int, int]] = []
-    offset = 0
+    offset, markup = 0, read_markup(text)
     for start, end in spans:
-        line = text[start:end].rstrip()
-        for match in matches.between(start, start + len(line)):
-            last = min(match.end - start, len(line))
-            marks.append((offset + match.start - start, offset + last))
+        shown = markup.shown(start, end)
+        line = shown.text.rstrip()
+        for match in matches.between(start, end):
+            first, last = (min(shown.at(place), len(line)) for place in match[:2])
+            if first < last:
+                marks.append((offset + first, offset + last))
         lines.append(line)
         offset += len(line) + 1
     return "\n".join(lines), tuple(dict.fromkeys(marks))

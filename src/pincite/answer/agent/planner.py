@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pincite.answer.agent.tools import AnswerLine, Toolbox, asked_multiple, calculated, times
 from pincite.answer.lookup import CellQuery, Pick, pick
 from pincite.index.tokens import Analyzer
+from pincite.model.markup import plain
 from pincite.model.sentences import units
 from pincite.model.tables import parse_table, row_spans
 from pincite.model.types import Chunk
@@ -91,7 +92,7 @@ def _look_up(asked: CellQuery, hits: Sequence[Chunk], tools: Toolbox) -> list[An
         return []
     clause = best.clause or _clause_around(best, asked, tools)
     sentence = _naming_sentence(clause, best.table.locator) if clause else ""
-    words = " ".join(sentence.split())
+    words = " ".join(plain(sentence).split())
     raised = _raised(asked, best, words, tools)
     row = best.pick.row
     if raised:
@@ -267,7 +268,7 @@ def _share(asked: CellQuery, hits: Sequence[Chunk], tools: Toolbox) -> list[Answ
     lines = calculated(f"{share} % of {amount}", clause, tools)
     if lines and clause is not None:
         sentence = _sentence_with(clause, share)
-        lines.append(AnswerLine(f"{clause.locator}: “{sentence}”", clause, sentence))
+        lines.append(AnswerLine(f"{clause.locator}: “{plain(sentence)}”", clause, sentence))
     return lines
 
 

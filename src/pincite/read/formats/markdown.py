@@ -8,6 +8,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pincite.model.locators import plain_words
 from pincite.read.card import card_fields
 from pincite.read.dates import named_dates
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
@@ -72,7 +73,7 @@ def read(data: bytes, name: str) -> ExtractedText:
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
     heading = _FIRST_HEADING.search(text, start, start + 4000)
-    title = heading.group(1).rstrip().rstrip("#").rstrip() if heading else ""
+    title = plain_words(heading.group()) if heading else ""
     # Dashes below a line of words would make it a heading: front matter is no Markdown, but as
     # blank lines it keeps all offsets.
     shown = re.sub(r"[^\r\n]", " ", text[:start]) + text[start:]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Literal
 
+from pincite.model.markup import Markup, read_markup
+from pincite.model.sentences import begins_item
 from pincite.model.types import Chunk, Link
 from pincite.search.reader import IndexReader
 from pincite.store.graph import Place
 
-_INLINE = re.compile(r"\*\*|\^([^\^\n]{1,3})\^|\\(?=[|*_#\\])")
 _HEADING = re.compile(r"(#{1,6}) +(?=\S)")
 _RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
-# Lines that begin something of their own inside a paragraph: items of lists, lettered clauses.
-_ITEM = re.compile(r"[-•*–] |\([0-9A-Za-z]{1,5}\) |\d{1,3}[.)] ")
 _CELL_END = re.compile(r"(?<!\\)\|")
-_MARK, _LIT, _STRONG, _RAISED = 1, 2, 4, 8
+_MARK, _LIT = 1, 2
+_STYLES = {"strong": 4, "em": 8, "code": 16, "raised": 32}
+_LOOKS = {"is_mark": _MARK, "is_lit": _LIT, **{f"is_{name}": bit for name, bit in _STYLES.items()}}
 # A table may name a row so wide; what is beyond is not shown as cells.
 MAX_CELLS = 60
 
@@ -31,6 +33,8 @@ class StyledRun:
     is_mark: bool = False
     is_lit: bool = False
     is_strong: bool = False
+    is_em: bool = False
+    is_code: bool = False
     is_raised: bool = False
     link: int = -1
 
@@ -45,9 +49,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PageBlock:
-    """A heading, a paragraph or a table; ``start`` is where it begins in the document."""
+    """A heading, a paragraph, a table, code; ``start`` is where it begins in the document."""
 
-    kind: Literal["heading", "text", "table"]
+    kind: Literal["heading", "text", "table", "code"]
     start: int
     level: int = 0
     runs: tuple[StyledRun, ...] = ()
@@ -65,6 +69,8 @@ class MarkedText:
     lit: Iterable[tuple[int, int]] = ()
     links: Sequence[tuple[int, int]] = ()
     _looks: bytearray = field(init=False, repr=False)
+    _markup: Markup = field(init=False, repr=False)
+    _code: set[tuple[int, int, str]] = field(init=False, repr=False)  # lines between fences
     _refs: dict[int, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +79,12 @@ class MarkedText:
             for first, last in _merged(places, len(self.text)):
                 for at in range(first, last):
                     self._looks[at] |= bit
+        self._markup = read_markup(self.text)
+        for first, last, style in self._markup.styles:
+            for at in range(first, last):
+                self._looks[at] |= _STYLES[style]
+        whole = (s for s in self._markup.styles if self.text[s.end - 1] == "\n")
+        self._code = {(s.start, s.end - 1, s.style) for s in whole}
         self._refs = {}
         end = 0
         for number, (first, last) in sorted(enumerate(self.links), key=lambda each: each[1]):
@@ -99,10 +111,23 @@ class MarkedText:
                 runs = self._runs(match.end(), rest[0][1])
                 yield PageBlock("heading", self.start + rest[0][0], len(match.group(1)), runs)
                 rest.pop(0)
-            starts = [n for n, line in enumerate(rest) if not n or _ITEM.match(self.text, *line)]
+            starts = [n for n in range(len(rest)) if not n or self._begins(rest[n - 1], rest[n])]
             for first, behind in pairwise([*starts, len(rest)]):
                 runs = self._runs(rest[first][0], rest[behind - 1][1])
-                yield PageBlock("text", self.start + rest[first][0], runs=runs)
+                if runs:  # of a fence nothing is left
+                    kind: Literal["code", "text"] = "code" if self._is_code(rest[first]) else "text"
+                    yield PageBlock(kind, self.start + rest[first][0], runs=runs)
+
+    def _begins(self, before: tuple[int, int], line: tuple[int, int]) -> bool:
+        """Return whether a line begins something of its own: an item, code, words behind code."""
+        is_code = self._is_code(line)
+        return is_code != self._is_code(before) or (
+            not is_code and begins_item(self.text[slice(*line)])
+        )
+
+    def _is_code(self, line: tuple[int, int]) -> bool:
+        """Return whether a line stands in a fence; a line that only holds code does not."""
+        return (*line, "code") in self._code
 
     def _table(self, lines: Sequence[tuple[int, int]]) -> Iterator[PageBlock]:
         rows = [self._row(*line) for line in lines if not _RULER.match(self.text, *line)]
@@ -120,38 +145,27 @@ class MarkedText:
         return Row(cells, any(run.is_lit for cell in cells for run in cell))
 
     def _runs(self, low: int, high: int) -> tuple[StyledRun, ...]:
-        """Return the words between two offsets without the signs that make them bold."""
+        """Return the words between two offsets without the signs that style them."""
         words = self.text[low:high]
         low += len(words) - len(words.lstrip())
         high = max(low, high - (len(words) - len(words.rstrip())))
-        is_paired = self.text.count("**", low, high) % 2 == 0
         found: list[StyledRun] = []
-        strong, at = 0, low
-        for match in _INLINE.finditer(self.text, low, high):
-            if match.group() == "**" and not is_paired:
-                continue
-            found += self._cut(at, match.start(), strong)
-            if match.group(1):
-                found += self._cut(match.start(1), match.end(1), strong | _RAISED)
-            elif match.group() == "**":
-                strong ^= _STRONG
-            at = match.end()
-        return (*found, *self._cut(at, high, strong))
+        signs = self._markup.signs
+        for sign in signs[bisect_left(signs, (low,)) : bisect_left(signs, (high,))]:
+            found += self._cut(low, sign.start)
+            found += [StyledRun(sign.shown)] if sign.shown else []
+            low = max(low, sign.end)
+        return (*found, *self._cut(low, high))
 
-    def _cut(self, low: int, high: int, look: int) -> Iterator[StyledRun]:
+    def _cut(self, low: int, high: int) -> Iterator[StyledRun]:
         def seen(at: int) -> tuple[int, int]:
-            return self._looks[at] | look, self._refs.get(at, -1)
+            return self._looks[at], self._refs.get(at, -1)
 
         for (bits, link), some in groupby(range(low, high), key=seen):
             ats = list(some)
-            yield StyledRun(
-                self.text[ats[0] : ats[-1] + 1],
-                bool(bits & _MARK),
-                bool(bits & _LIT),
-                bool(bits & _STRONG),
-                bool(bits & _RAISED),
-                link,
-            )
+            words = self.text[ats[0] : ats[-1] + 1].replace("\\|", "|")
+            looks = {name: bool(bits & bit) for name, bit in _LOOKS.items()}
+            yield StyledRun(words, link=link, **looks)
 
 
 def _lines(text: str, low: int, high: int) -> Iterator[tuple[int, int]]:
