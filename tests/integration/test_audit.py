@@ -132,3 +132,12 @@ def test_cells_are_looked_up_with_ranges(samples: Index) -> None:
     assert found.citation.startswith("Table 250.66 > Over 70 through 150 > Electrode")
     with pytest.raises(PinciteError, match="not a table"):
         samples.cells("210.8(D)", "1", "x", "electrical-code-2024.md")
+
+
+def test_a_section_whose_words_follow_its_number_is_not_empty(tmp_path: Path) -> None:
+    lines = [f"1.{n} Fees. The tenant pays fee number {n} to the landlord." for n in range(1, 5)]
+    (tmp_path / "lease.txt").write_text("LEASE\n\n1. PAYMENT\n\n" + "\n\n".join(lines))
+    list(ingest_files(find_files([tmp_path / "lease.txt"]), tmp_path / "index"))
+    with Index.open(tmp_path / "index") as index:
+        assert index.show("1.3")
+        assert not [gap for gap in audit(index.snapshot).gaps if gap.kind == "empty_section"]

@@ -162,7 +162,9 @@ def _short(doc_id: str, places: Sequence[Chunk]) -> Iterator[Gap]:
     for chunk in places:
         if chunk.kind != "section" or chunk.id in parents or chunk.span.start == 0:
             continue  # the first line is the document's title
-        body = chunk.text.partition("\n")[2].strip()
+        head, _, rest = chunk.text.partition("\n")
+        run_in = head.partition(chunk.title)[2] if chunk.title else head.lstrip("# ")
+        body = f"{run_in} {rest}".strip()
         if len(body) < SHORT_CHARS and "reserved" not in chunk.text.lower():
             yield Gap("empty_section", doc_id, chunk.locator, f"has {len(body)} characters")
 
