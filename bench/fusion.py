@@ -21,8 +21,7 @@ from experiments.choosing import choose, fusions, measured, parts
 from experiments.collection import Collection, Question
 from pincite.model.locators import locator_key
 from pincite.model.settings import IngestSettings, load_settings
-from pincite.model.types import Chunk
-from pincite.search.diversity import section_of
+from pincite.model.types import Chunk, section_of
 
 MEASURE = "mrr"
 

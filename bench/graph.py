@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from experiments.part97 import DOCUMENT, read_questions
+from node_vectors import NodeNearness
 from pincite.api import Index
 from pincite.measure.statistics import bootstrap_interval
 from pincite.model.settings import SearchSettings, Settings
@@ -28,7 +29,6 @@ from pincite.model.tuning import GraphTuning
 from pincite.model.types import Query, Span
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
-from pincite.search.node_vectors import NodeNearness
 from pincite.search.pipeline import Searcher, build
 from pincite.update import ingest_files
 

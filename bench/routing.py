@@ -35,6 +35,7 @@ from pincite.model.settings import Settings, merged
 from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Query
 from pincite.search.pipeline import Searcher, build
+from pincite.search.query import ParsedQuery
 from pincite.update import ingest_files
 
 DEPTH = 20
@@ -88,7 +89,7 @@ def searched_groups(searcher: Searcher, text: str) -> Sequence[str] | None:
     """Return the groups that a question is asked in; None for all."""
     if searcher.router is None:
         return None
-    return searcher.router.route(searcher.reader.read(Query(text))).chosen or None
+    return searcher.router.route(ParsedQuery(Query(text), searcher.reader)).chosen or None
 
 
 def with_searcher(index: Index, searcher: Searcher) -> Index:

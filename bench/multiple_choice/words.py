@@ -64,7 +64,7 @@ class Words:
     @property
     def analyzer(self) -> Analyzer:
         """Reads the language that most of the documents are in."""
-        return self.index.analyzer.of(self.index.analyzer.languages[0])
+        return self.index.analyzer.by_language[self.index.analyzer.languages[0]]
 
     def sequence(self, text: str) -> list[str]:
         """Return the content words of a text in order, without numbers."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -30,7 +31,7 @@ from pincite.update import embed_index
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SHARED = ROOT.parent / "shared" / "data"
+SHARED = Path(os.environ.get("PINCITE_DATA") or ROOT.parent / "shared" / "data")
 VECTOR = HERE / "vector.json"
 K = 20
 TOLERANCE = 1e-6

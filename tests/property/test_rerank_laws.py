@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pincite.model.settings import Reranking
 from pincite.model.types import Chunk, Filters, Query, Span
 from pincite.search.candidates import Candidates, Tier
-from pincite.search.diversity import Diversify, Spread
+from pincite.search.pipeline import Diversify, Spread
 from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode, Threshold, combined
 from pincite.store.snapshot import Snapshot

@@ -135,7 +135,7 @@ class StoreContract:
                     assert (found.text, found.title) == (document.text, document.title)
                     assert found.meta["k\x01"] == "v\x00"
                     assert snapshot.findings(document.id) == [finding]
-                    assert snapshot.known_keys(["\ud800", "x" * 20_000]) == set()
+                    assert snapshot.documents_with(["\ud800", "x" * 20_000]) == {}
                     found_ids.append([chunk.id for chunk in snapshot.chunks(document.id)])
         assert found_ids[0] == found_ids[1]
 

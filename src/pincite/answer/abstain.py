@@ -134,7 +134,7 @@ def _dangling(index: IndexReader, candidates: Sequence[QuoteCandidate]) -> tuple
         doc_id = each.span.doc_id
         links = [k for k in index.snapshot.links(doc_id) if k.relation in RELATIONS]
         inside = [k for k in links if k.span.overlap(each.span) == len(k.span) > 0]
-        known = index.snapshot.known_keys([link.target for link in inside])
+        known = index.snapshot.documents_with([link.target for link in inside])
         for link in inside:
             if link.target not in known:
                 text = index.snapshot.text(doc_id)[link.span.start : link.span.end]

@@ -98,7 +98,7 @@ def export(call: Call, folder: Path, with_similar: bool) -> None:
     from pincite.index.opened import OpenIndex
     from pincite.maintain.exchange import export_index
     from pincite.measure.synthetic import records
-    from pincite.search.related import Similar, model_of
+    from pincite.search.similar import Similar, model_of
 
     opened = OpenIndex.open(call.index, call.settings.store)
     model = model_of(opened)

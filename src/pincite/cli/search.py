@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pincite.api import Index
     from pincite.model.types import Chunk, Filters
     from pincite.search.explain import WhyNot
+    from pincite.search.neighbours import Companion
     from pincite.search.passages import Passage
     from pincite.search.reader import Result
-    from pincite.search.related import Companion
 
     Beside = list[tuple[Companion, Chunk]]
 

@@ -285,23 +285,30 @@ class RowFilter:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.parts = [SegmentPlaces(segment) for segment in snapshot.segments]
-        self._masks = lru_cache(maxsize=REMEMBERED)(self._find_masks)
+        self.masks = lru_cache(maxsize=REMEMBERED)(self._find_masks)
         self._documents = lru_cache(maxsize=REMEMBERED)(self._find_documents)
         self.known = lru_cache(maxsize=REMEMBERED)(self._find_known)
 
-    def rows(self, filters: Filters) -> tuple[Array, ...] | None:
-        """Return for each segment which searched rows are allowed; None if nothing is filtered."""
-        if filters == NOTHING:
-            return None
-        return tuple(masks.rows for masks in self._masks(filters))
-
     def keep(self, filters: Filters, ids: Iterable[str]) -> set[str]:
         """Return those of the chunks that may come out of a search."""
-        return self._chosen(filters, list(ids), rows=True)
+        return self.satisfied(filters, ids, as_rows=True)
 
-    def satisfied(self, filters: Filters, ids: Iterable[str]) -> set[str]:
-        """Return those of the chunks that satisfy the filters by themselves."""
-        return self._chosen(filters, list(ids), rows=False)
+    def satisfied(self, filters: Filters, ids: Iterable[str], *, as_rows: bool = False) -> set[str]:
+        """Return those of the chunks that satisfy the filters by themselves, or as rows do."""
+        wanted = list(ids)
+        if filters == NOTHING:
+            return set(wanted)
+        chosen: set[str] = set()
+        for part, masks in zip(self.parts, self.masks(filters), strict=True):
+            for start in range(0, len(wanted), MAX_VALUES):
+                some = wanted[start : start + MAX_VALUES]
+                for chunk_id, ordinal, searched in part.segment.ordinals(some):
+                    allowed = masks.places[ordinal]
+                    if as_rows and searched:
+                        allowed = masks.rows[np.searchsorted(part.searched, ordinal)]
+                    if allowed:
+                        chosen.add(chunk_id)
+        return chosen
 
     def allows_document(self, filters: Filters, doc_id: str) -> bool:
         """Return whether a document may be searched at all."""
@@ -326,21 +333,6 @@ class RowFilter:
         """Return the audiences for which something in the index is written."""
         tags = self.known("tags")
         return {tag.removeprefix(AUDIENCE).casefold() for tag in tags if tag.startswith(AUDIENCE)}
-
-    def _chosen(self, filters: Filters, ids: Sequence[str], *, rows: bool) -> set[str]:
-        if filters == NOTHING:
-            return set(ids)
-        chosen: set[str] = set()
-        for part, masks in zip(self.parts, self._masks(filters), strict=True):
-            for start in range(0, len(ids), MAX_VALUES):
-                some = ids[start : start + MAX_VALUES]
-                for chunk_id, ordinal, searched in part.segment.ordinals(some):
-                    allowed = masks.places[ordinal]
-                    if rows and searched:
-                        allowed = masks.rows[np.searchsorted(part.searched, ordinal)]
-                    if allowed:
-                        chosen.add(chunk_id)
-        return chosen
 
     def _find_masks(self, filters: Filters) -> tuple[Masks, ...]:
         documents = self.documents(filters)
@@ -507,7 +499,7 @@ def _only(filters: Filters, field: str) -> Filters:
 
 
 def _any_row(rows: RowFilter, filters: Filters) -> bool:
-    return any(mask.any() for mask in rows.rows(filters) or ())
+    return any(masks.rows.any() for masks in rows.masks(filters))
 
 
 def audience_of(text: str, filters: RowFilter) -> str:

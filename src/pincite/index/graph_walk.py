@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pincite.index.tokens import QueryAnalyzer
 from pincite.model.locators import locator_key
 from pincite.model.traversal import CONTAINS, Follow
-from pincite.store.graph import Place
-from pincite.store.snapshot import Snapshot
+from pincite.store.snapshot import Place, Snapshot
 
 MAX_WORDS = 6  # of a name
 MAX_QUERY_WORDS = 60

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import Literal
@@ -110,7 +110,15 @@ class LexicalIndex:
         """
         distinct = tuple(dict.fromkeys(words))
         neighbours = dict.fromkeys(pairwise(words)) if pairs else ()
-        self._fetch(distinct, neighbours)
+        # Which postings a whole query needs: a server is asked for all of them at once.
+        expect = self.snapshot.expect_keys
+        expect((part.term, map(term_key, distinct)) for part in self.segments)
+        expect(
+            (part.pair, [key])
+            for left, right in neighbours
+            for part, key in zip(self.segments, self._pair_keys(left, right), strict=True)
+            if part.pair is not None and key is not None
+        )
         terms = [self._term(word) for word in distinct]
         couples = [self._pair(left, right) for left, right in neighbours]
         if weights:
@@ -123,17 +131,6 @@ class LexicalIndex:
                 for (left, right), couple in zip(neighbours, couples, strict=True)
             ]
         return QueryTerms(distinct, tuple(terms), tuple(couples))
-
-    def _fetch(self, words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        """Say which postings a whole query needs: a server is asked for all of them at once."""
-        expect = self.snapshot.expect_keys
-        expect((part.term, (term_key(word) for word in words)) for part in self.segments)
-        expect(
-            (part.pair, [key])
-            for left, right in pairs
-            for part, key in zip(self.segments, self._pair_keys(left, right), strict=True)
-            if part.pair is not None and key is not None
-        )
 
     def _find_term(self, word: str) -> Term:
         key = term_key(word)
@@ -223,6 +220,7 @@ class Bm25Scorer:
         self._worths: dict[tuple[bool, int], Array | None] = {}
         self._worths_left = KEPT_POSTINGS
         self._idf = lru_cache(maxsize=REMEMBERED_IDFS)(self._find_idf)
+        self._fields = cache(self._find_fields)
         self._lock = Lock()
 
     def weights(self, terms: Sequence[Term]) -> list[float]:
@@ -253,7 +251,7 @@ class Bm25Scorer:
 
     def _rare(self, weighted: Sequence[tuple[Term, float]], segment: int, *, pairs: bool) -> Array:
         """Return the scores of all rows by terms with short lists."""
-        field, norms = self._field(segment, pairs=pairs)
+        field, norms = self._fields(pairs)[segment]
         if not weighted:
             return np.zeros(len(norms))
         spans = [(*term.postings[segment], weight) for term, weight in weighted]
@@ -272,7 +270,7 @@ class Bm25Scorer:
         """Return what all postings of a small segment are worth before their idf, from memory."""
         key = (pairs, segment)
         if key not in self._worths:
-            field, norms = self._field(segment, pairs=pairs)
+            field, norms = self._fields(pairs)[segment]
             with self._lock:
                 # Postings in a server are not at hand as a whole.
                 is_small = isinstance(field.counts, np.ndarray)
@@ -289,7 +287,7 @@ class Bm25Scorer:
         key = (pairs, segment, term.positions[segment], term.weight)
         kept = self._kept.get(key)
         if kept is None:
-            field, norms = self._field(segment, pairs=pairs)
+            field, norms = self._fields(pairs)[segment]
             start, end = term.postings[segment]
             rows = field.rows[start:end]
             kept = np.zeros(len(norms))
@@ -300,30 +298,18 @@ class Bm25Scorer:
                     self._kept[key] = kept
         return kept
 
-    def _field(self, segment: int, *, pairs: bool) -> tuple[Field, Array]:
-        """Return a field of a segment and the length norms of its rows."""
-        part = self.index.segments[segment]
-        if not pairs:
-            return part.term, self._term_norms[segment]
-        if part.pair is None:
-            raise ValueError("this index has no pairs")
-        return part.pair, self._pair_norms[segment]
-
-    @cached_property
-    def _term_norms(self) -> list[Array]:
-        return self._norms([part.lengths for part in self.index.segments])
-
-    @cached_property
-    def _pair_norms(self) -> list[Array]:
-        return self._norms([part.pair_lengths for part in self.index.segments])
-
-    def _norms(self, lengths: list[Array]) -> list[Array]:
-        total = sum(
-            int(sizes[part.live].sum())
-            for part, sizes in zip(self.index.segments, lengths, strict=True)
-        )
-        average = total / max(1, self.index.size)
-        return [self.bm25.norms(sizes, average) for sizes in lengths]
+    def _find_fields(self, pairs: bool) -> dict[int, tuple[Field, Array]]:
+        """Return the field of each segment that has it, and the length norms of its rows."""
+        parts = self.index.segments
+        fields = [part.pair if pairs else part.term for part in parts]
+        lengths = [part.pair_lengths if pairs else part.lengths for part in parts]
+        live = zip(parts, lengths, strict=True)
+        average = sum(int(sizes[part.live].sum()) for part, sizes in live) / max(1, self.index.size)
+        return {
+            number: (field, self.bm25.norms(sizes, average))
+            for number, (field, sizes) in enumerate(zip(fields, lengths, strict=True))
+            if field is not None
+        }
 
 
 def window_scores(

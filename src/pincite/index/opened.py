@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pincite.index.filters import RowFilter
-from pincite.index.lexical import Bm25, LexicalIndex
+from pincite.index.filters import NOTHING, RowFilter
+from pincite.index.lexical import LexicalIndex
 from pincite.index.postings import LONGEST, SHORTEST, Vocabulary
 from pincite.index.tokens import AUTO, EDGES, Analyzer, QueryAnalyzer, languages_of
 from pincite.model.errors import ConfigError
@@ -278,19 +278,12 @@ class OpenIndex:
         except ConfigError:
             return {}  # a profile that was moved or changed must not keep anybody from searching
 
-    def weights_of(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return what each of some terms is worth here: rare ones more than common ones."""
-        resolved = self.lexical.resolve(list(terms))
-        size, bm25 = self.lexical.size, Bm25()
-        idf = [bm25.idf(term.df, size) for term in resolved.terms]
-        return dict(zip(resolved.words, idf, strict=True))
-
     def analyzer_of(self, doc_id: str) -> Analyzer:
         """Return the analyzer that read a document."""
         languages = self.analyzer.languages
         if len(languages) == 1:
-            return self.analyzer.of(languages[0])
-        return self.analyzer.of(self._language_of(doc_id))
+            return self.analyzer.by_language[languages[0]]
+        return self.analyzer.by_language[self._language_of(doc_id)]
 
     def _find_language(self, doc_id: str) -> str:
         meta = self.snapshot.meta(doc_id) or {}
@@ -340,13 +333,9 @@ class Rows:
         sizes = [len(segment.ids) for segment in self.segments]
         self.offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
-    def ids(self, rows: Array) -> Array:
-        """Return the chunk ids of rows, as bytes."""
-        return self._ids[rows]
-
     @cached_property
-    def _ids(self) -> Array:
-        """The chunk ids of all rows in one array: every stage asks for some, again and again."""
+    def ids(self) -> Array:
+        """The chunk ids of all rows, as bytes: every stage asks for some, again and again."""
         if len(self.segments) == 1:
             return self.segments[0].ids
         parts = [np.asarray(segment.ids, dtype="S16") for segment in self.segments]
@@ -362,12 +351,6 @@ class Rows:
             inner = order[at[ordered[at] == wanted]] if len(ordered) else order[:0]
             found.append(inner + offset)
         return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
-
-    def numbers(self, ids: Sequence[str]) -> Array:
-        """Return the row of each chunk; -1 for one that is not searched."""
-        found = self.find(ids)
-        row_of = dict(zip(self.ids(found).tolist(), found.tolist(), strict=True))
-        return np.array([row_of.get(chunk_id.encode(), -1) for chunk_id in ids], dtype=np.int64)
 
     @cached_property
     def _by_id(self) -> list[tuple[Array, Array]]:
@@ -401,10 +384,9 @@ class Rows:
         A filter takes rows out, it does not change what a word is worth: idf and lengths stay those
         of the whole index, so a chunk has the same score with and without filters.
         """
-        allowed = self.index.filters.rows(filters)
-        if allowed is not None:
-            return list(allowed)
-        return [None if part.all_live else part.live for part in self.segments]
+        if filters == NOTHING:
+            return [None if part.all_live else part.live for part in self.segments]
+        return [masks.rows for masks in self.index.filters.masks(filters)]
 
     def best(self, rows: Array, scores: Array, k: int, names: Array | None = None) -> Array:
         """Return the best ``k`` of rows by (score, chunk id), best first.
@@ -415,7 +397,7 @@ class Rows:
             bound = np.partition(scores, len(scores) - k)[len(scores) - k]
             kept = scores >= bound
             rows, scores = rows[kept], scores[kept]
-        ids = self.ids(rows if names is None else names[rows])
+        ids = self.ids[rows if names is None else names[rows]]
         return rows[np.lexsort((ids, -scores))[:k]]
 
 

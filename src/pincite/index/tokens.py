@@ -287,6 +287,32 @@ def function_places(
     return found
 
 
+# What a question says of the source itself: "as mentioned in the document". Such words are rarely
+# on the page that answers, and often on the title pages and in the boilerplate of others.
+_ASIDE = re.compile(
+    r"\b(?:(?:as |(?:is|are|was|were) )?(?:mentioned|listed|described|stated|specified|provided|"
+    r"outlined|given|shown|presented|discussed|referenced|named|indicated) (?:in|by|within|from)|"
+    r"in|within|according to) the (?:context of the )?(?:(?:provided|given) )?"
+    r"(?:document|text|passage|excerpt)\b",
+    re.IGNORECASE,
+)
+# What it ends with: to look for these is a tenth of the work, and most questions have none.
+_SOURCES = ("document", "text", "passage", "excerpt")
+
+
+def without_asides(question: str) -> str:
+    """Return a question without what it says of its source; the question if nothing else is in it.
+
+    >>> without_asides("How many entities listed in the document are based in Chile?")
+    'How many entities are based in Chile?'
+    """
+    plain = " ".join(question.split())
+    folded = plain.lower()
+    if not any(word in folded for word in _SOURCES):
+        return plain
+    return " ".join(_ASIDE.sub("", plain).split()) or plain
+
+
 class QueryAnalyzer:
     """Reads a query in every language of an index.
 
@@ -296,17 +322,13 @@ class QueryAnalyzer:
 
     def __init__(self, languages: Sequence[str]) -> None:
         self.languages = tuple(languages) or ("english",)
-        self._analyzers = Analyzers()
+        self.by_language = Analyzers()
         # Several stages read one query, one after the other.
         self._own = lru_cache(maxsize=REMEMBERED_QUERIES)(self._find_own)
 
-    def of(self, language: str) -> Analyzer:
-        """Return the analyzer of one language."""
-        return self._analyzers[language]
-
     @cached_property
     def _first(self) -> Analyzer:
-        return self._analyzers[self.languages[0]]
+        return self.by_language[self.languages[0]]
 
     def readings(self, text: str, *, content: bool = True) -> dict[str, list[str]]:
         """Return the terms of a text in each language.
@@ -320,7 +342,7 @@ class QueryAnalyzer:
         if len(self.languages) > 1:
             kept = " ".join(own.content_words(text) or text.split()) if content else text
             others = (name for name in self.languages if name != own.language)
-            found |= {name: self._analyzers[name].terms(kept) for name in others}
+            found |= {name: self.by_language[name].terms(kept) for name in others}
         return found
 
     def terms(self, text: str) -> list[str]:
@@ -334,10 +356,10 @@ class QueryAnalyzer:
 
     def word(self, word: str) -> tuple[str, ...]:
         """Return the terms of one word in all languages, each once."""
-        found = (term for name in self.languages for term in self._analyzers[name].word(word))
+        found = (term for name in self.languages for term in self.by_language[name].word(word))
         return tuple(dict.fromkeys(found))
 
     def _find_own(self, text: str) -> Analyzer:
         if len(self.languages) == 1:
             return self._first
-        return self._analyzers[query_language(text, self.languages)]
+        return self.by_language[query_language(text, self.languages)]

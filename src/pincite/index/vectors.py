@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -97,6 +98,8 @@ class VectorIndex:
         self.segments = snapshot.vectors_of(model)
         self.sizes = [segment.entry.chunks for segment in snapshot.segments]
         self._list_rows: dict[int, Array] = {}
+        # Where the windows of each row of a segment begin: every scan wants to know.
+        self._starts = cache(self._find_starts)
 
     @property
     def windows(self) -> int:
@@ -121,9 +124,14 @@ class VectorIndex:
         if part.centres is not None:
             in_lists, scores = scores, np.empty_like(scores)
             scores[part.order] = in_lists
-        starts = starts_of(part.rows)
+        starts = self._starts(number)
         best[part.rows[starts]] = np.maximum.reduceat(scores, starts)
         return best
+
+    def _find_starts(self, number: int) -> Array:
+        part = self.segments[number]
+        assert part is not None
+        return starts_of(part.rows)
 
     def nearest(self, query: Array, masks: Sequence[Array | None], wanted: int) -> dict[int, Pairs]:
         """Return for each segment that has lists the best rows of those worth a look, and scores.
@@ -134,7 +142,11 @@ class VectorIndex:
         found = self.snapshot.nearest_rows(self.model, query, masks, wanted)
         if found is not None:
             return found
-        listed = {n: part for n, part in enumerate(self.segments) if part and _has_lists(part)}
+        listed = {
+            number: part
+            for number, part in enumerate(self.segments)
+            if part is not None and part.centres is not None
+        }
         if not listed or self.windows <= EXACT_UP_TO:
             return {}
         allowed = [self._allowed(number, masks[number]) for number in listed]
@@ -216,10 +228,6 @@ def _best_rows(rows: Array, scores: Array, wanted: int) -> Pairs:
     rows, scores = rows[order].astype(np.int64), scores[order]
     starts = starts_of(rows)
     return rows[starts], np.maximum.reduceat(scores, starts) if len(starts) else scores
-
-
-def _has_lists(part: Vectors) -> bool:
-    return part.centres is not None
 
 
 def _list_sizes(part: Vectors, allowed: Array | None) -> Array:

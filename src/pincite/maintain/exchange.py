@@ -38,7 +38,7 @@ from pincite.model.types import (
     ReaderWarning,
     Span,
 )
-from pincite.search.related import Similar
+from pincite.search.similar import Similar
 from pincite.store.files import explained
 from pincite.store.snapshot import Snapshot
 

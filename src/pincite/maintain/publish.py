@@ -21,7 +21,6 @@ from pincite.model.traversal import AUTO_PROFILES
 from pincite.model.types import Chunk, Enrichment, ParsedDocument
 from pincite.search.neighbours import Homes
 from pincite.store.files import Array
-from pincite.store.graph import GraphRows
 from pincite.store.location import open_snapshot
 from pincite.store.mongodb.engine import MongoAddress, MongoClient, MongoLease, Record
 from pincite.store.mongodb.runs import (
@@ -39,7 +38,7 @@ from pincite.store.mongodb.runs import (
     whole_runs,
 )
 from pincite.store.segment import Segment, Vectors
-from pincite.store.snapshot import Snapshot
+from pincite.store.snapshot import GraphRows, Snapshot
 
 # Kinds of things that are listed by their names.
 NAMED = ("condition", "spell", "feat", "item", "action")

@@ -26,9 +26,9 @@ from pincite.model.errors import PinciteError
 from pincite.model.markup import plain
 from pincite.model.tables import find_cells, parse_table
 from pincite.model.types import Chunk, Span, by_id
+from pincite.search.neighbours import Reference, references
 from pincite.search.passages import Passage
 from pincite.search.reader import IndexReader, Result, TableCell
-from pincite.search.related import Reference, references
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

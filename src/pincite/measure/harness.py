@@ -21,6 +21,7 @@ from pincite.search.explain import proposals
 from pincite.search.neighbours import Neighbours
 from pincite.search.passages import passages
 from pincite.search.pipeline import PRESETS, Searcher
+from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader
 
 NOT_IN_CORPUS = "not in the documents"
@@ -53,7 +54,7 @@ def lost_at(
     kept = [at for at, rank in enumerate(seen.values()) if rank is not None and rank <= k]
     if kept:
         return "" if kept[-1] == len(stages) - 1 else stages[kept[-1] + 1]
-    query = searcher.reader.read(steps[0].query)
+    query = ParsedQuery(steps[0].query, searcher.reader)
     if any(_rank(ids[:k], answers) for ids in proposals(searcher, query).values()):
         return FUSION
     return FIRST_STAGE if seen[stages[searcher.first - 1]] is None else ORDER

@@ -17,8 +17,7 @@ from pincite.index.postings import Array
 from pincite.measure.coverage import Corpus
 from pincite.measure.questions import load
 from pincite.model.errors import ConfigError, SourceError, require
-from pincite.model.types import Chunk, Span
-from pincite.search.diversity import section_of
+from pincite.model.types import Chunk, Span, section_of
 from pincite.search.learned import feature_lines
 from pincite.search.pipeline import features_of
 from pincite.search.ranker import PLAIN, Linear, RankerModel, Trees, joined, prepared, trees_from

@@ -7,18 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-# What a question says of the source itself: "as mentioned in the document". Such words are rarely
-# on the page that answers, and often on the title pages and in the boilerplate of others.
-_ASIDE = re.compile(
-    r"\b(?:(?:as |(?:is|are|was|were) )?(?:mentioned|listed|described|stated|specified|provided|"
-    r"outlined|given|shown|presented|discussed|referenced|named|indicated) (?:in|by|within|from)|"
-    r"in|within|according to) the (?:context of the )?(?:(?:provided|given) )?"
-    r"(?:document|text|passage|excerpt)\b",
-    re.IGNORECASE,
-)
-# What it ends with: to look for these is a tenth of the work, and most questions have none.
-_SOURCES = ("document", "text", "passage", "excerpt")
-
 _WORDS = {
     "english": """
         what which who whom whose when where why how many much did do does is are was were
@@ -90,19 +78,6 @@ def everyday_words() -> frozenset[str]:
 def elisions(language: str) -> frozenset[str]:
     """Return what a language writes before an apostrophe; nothing where it does not."""
     return frozenset(_ELISIONS.get(language, "").split())
-
-
-def without_asides(question: str) -> str:
-    """Return a question without what it says of its source; the question if nothing else is in it.
-
-    >>> without_asides("How many entities listed in the document are based in Chile?")
-    'How many entities are based in Chile?'
-    """
-    plain = " ".join(question.split())
-    folded = plain.lower()
-    if not any(word in folded for word in _SOURCES):
-        return plain
-    return " ".join(_ASIDE.sub("", plain).split()) or plain
 
 
 # An index keeps a language as its place in this list: append, never reorder.

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 # "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
@@ -247,37 +243,16 @@ def by_id(chunks: Sequence[Chunk]) -> dict[str, Chunk]:
     return {chunk.id: chunk for chunk in chunks}
 
 
-# One dictionary a search: threads and tasks never see each other's.
-_seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
+def section_of(locator: str) -> str:
+    """Return the section of a clause's, an exception's or a table row's locator.
 
-
-@contextmanager
-def traced() -> Iterator[dict[str, float]]:
-    """Collect the seconds of every stage that runs inside."""
-    seconds: dict[str, float] = {}
-    token = _seconds.set(seconds)
-    try:
-        yield seconds
-    finally:
-        _seconds.reset(token)
-
-
-@contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Count what happens inside for a stage; costs nothing to speak of when nobody asked."""
-    seconds = _seconds.get()
-    if seconds is None:
-        yield
-        return
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-Load = Callable[[Path], Document]
-Split = Callable[[Document], Iterator[Chunk]]
+    >>> [section_of(name) for name in ("97.113(a)(4)", "240.6 Exception", "Table 8-2 > 5 to 8")]
+    ['97.113', '240.6', 'Table 8-2']
+    """
+    if locator.startswith("“"):  # no section is known to hold it
+        return locator
+    base = locator.split(" > ")[0].split("(")[0].strip()
+    return base.split()[0] if base[:1].isdigit() else base
 
 
 class PairScorer(Protocol):
@@ -293,26 +268,4 @@ class PairScorer(Protocol):
 
         Raises ModelError when it cannot. Any number of threads may ask at once.
         """
-        ...
-
-
-class Store(Protocol):
-    """Keeps documents and chunks; a snapshot for reading."""
-
-    def get(self, ids: Sequence[str]) -> list[Chunk]:
-        """Return the chunks in the order of the ids; StoreError if one is missing."""
-        ...
-
-    def document(self, doc_id: str) -> Document: ...
-
-    def documents(self) -> list[str]:
-        """Return the ids of all documents, sorted."""
-        ...
-
-    def chunks(self, doc_id: str) -> list[Chunk]:
-        """Return the chunks of a document in document order."""
-        ...
-
-    def __len__(self) -> int:
-        """Return how many chunks are searched."""
         ...

@@ -47,6 +47,7 @@ class Candidates:
     features: Mapping[str, Array] = field(default_factory=dict)  # for learned rankers alone
     notes: tuple[str, ...] = ()  # what a reader should know of how this was made
     limit: int = 0  # how many candidates the first stages hand on
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of what is inside stages
     # Returns candidates of further rows, scored as those of the table were.
     score_rows: Callable[[Array], Candidates] | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -10,8 +11,7 @@ import numpy as np
 
 from pincite.index.opened import Rows
 from pincite.index.vectors import NO_VECTOR
-from pincite.model.types import stage
-from pincite.search.candidates import Candidates, Tier
+from pincite.search.candidates import NO_ROW, Candidates, Tier
 from pincite.search.query import ParsedQuery
 from pincite.search.routing import Route, Router
 from pincite.store.files import Array
@@ -160,12 +160,12 @@ class Gather:
         filters = route.narrowed(query.filters) if route else query.filters
         masks = self.rows.masks(filters)
         limit = max(table.limit, self.keep)
-        runs, best = [], []
+        runs, best, seconds = [], [], dict[str, float]()
         for scorer in scorers:
-            with stage(scorer.name):
-                run = scorer.score(query, masks)
-                best.append(run.best(max(limit, self.depth) if len(scorers) > 1 else limit))
-            runs.append(run)
+            start = time.perf_counter()
+            runs.append(scorer.score(query, masks))
+            best.append(runs[-1].best(max(limit, self.depth) if len(scorers) > 1 else limit))
+            seconds[scorer.name] = time.perf_counter() - start
         named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
         proposed = np.concatenate([*best, named])
         found = _union(proposed, wanted)
@@ -181,7 +181,7 @@ class Gather:
         pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
         if len(wanted):  # a link from a named thing alone makes no hit
             pool = pool.take(np.flatnonzero(is_first | np.isin(pool.rows, proposed)))
-        pool = replace(pool, limit=table.limit, score_rows=score_rows)
+        pool = replace(pool, limit=table.limit, score_rows=score_rows, seconds=seconds)
         if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
             pool = pool.with_note(NO_WORD)
         pool = pool.best(limit)
@@ -192,7 +192,7 @@ class Gather:
     ) -> Candidates:
         """Return rows as candidates: alone a scorer's parts, of several their shares."""
         measured = [run.parts(found) for run in runs]
-        ids, zeros = self.rows.ids(found), np.zeros(len(found), dtype=np.int64)
+        ids, zeros = self.rows.ids[found], np.zeros(len(found), dtype=np.int64)
         if len(scorers) == 1:
             columns = dict(zip(scorers[0].part_names, measured[0].T, strict=True))
             return Candidates(ids, found, zeros, zeros, columns)
@@ -240,8 +240,10 @@ def put_places_first(rows: Rows, query: ParsedQuery, table: Candidates) -> Candi
     position = {chunk_id.encode(): at for at, chunk_id in enumerate(named)}
     known = set(table.ids.tolist())
     new = [chunk_id for chunk_id in named if chunk_id.encode() not in known]
-    added = Candidates.of(new, {}, rows.numbers(new)) if new else Candidates.empty()
-    whole = table.joined(added)
+    found = rows.find(new)
+    row_of = dict(zip(rows.ids[found].tolist(), found.tolist(), strict=True))
+    own = np.array([row_of.get(each.encode(), NO_ROW) for each in new], dtype=np.int64)
+    whole = table.joined(Candidates.of(new, {}, own))
     places = np.array([position.get(each, -1) for each in whole.ids.tolist()], dtype=np.int64)
     is_named = places >= 0
     tier = np.where(is_named, Tier.PLACE, whole.tier)

@@ -7,6 +7,7 @@ takes one short encoding, which search by meaning has done already, and a matrix
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from pincite.encode.models import QueryTokens, TokenEncoder
 from pincite.encode.windows import windows_of
 from pincite.index.opened import Rows
 from pincite.index.vectors import TokenIndex, TokenWindows
-from pincite.model.types import Chunk, stage
+from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
 from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.store.files import Array
@@ -55,8 +56,9 @@ class LateInteraction:
         is_named = len(likeness) < len(table)
         if len(likeness) < 2 or (is_named and is_bare_name(query.text)):
             return table
-        with stage("late_words"):
-            matches = self.matches(query.text, table.names(likeness))
+        start = time.perf_counter()
+        matches = self.matches(query.text, table.names(likeness))
+        seconds = {**table.seconds, "late_words": time.perf_counter() - start}
         known = ~np.isnan(matches)
         if not known.any():
             return table
@@ -70,7 +72,7 @@ class LateInteraction:
         parts[self.name], raw = np.full(len(table), np.nan), np.full(len(table), np.nan)
         parts[self.name][likeness] = self.weight * shares * room
         raw[likeness] = matches
-        return replace(table, parts=parts, raw={**table.raw, self.name: raw})
+        return replace(table, parts=parts, raw={**table.raw, self.name: raw}, seconds=seconds)
 
     def matches(self, question: str, ids: Sequence[str]) -> Array:
         """Return how well the best window of each chunk matches, -1 to 1; NaN without tokens."""
@@ -80,7 +82,7 @@ class LateInteraction:
             return found
         rows = self.rows.find(ids)
         place = {chunk_id.encode(): number for number, chunk_id in enumerate(ids)}
-        order = np.array([place[each] for each in self.rows.ids(rows).tolist()], dtype=np.int64)
+        order = np.array([place[each] for each in self.rows.ids[rows].tolist()], dtype=np.int64)
         for windows in self.tokens.windows(self.rows.by_segment(rows)):
             if not len(windows.codes):
                 continue

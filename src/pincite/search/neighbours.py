@@ -11,20 +11,22 @@ carried to the chunks that retrieval ranks:
 
 Whole documents are no neighbours, nor are names that very many places have. Every rule holds from
 both ends: what leads from A to B out leads from B to A in.
+
+What stands beside hits (companions) and what leads to a place or away from it (references) are
+chosen among these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pincite.model.locators import locator_key, means_own
-from pincite.model.types import Link, Span
-from pincite.store.graph import GraphRows, Place
-from pincite.store.snapshot import Snapshot
+from pincite.model.types import Chunk, Link, Span, by_id
+from pincite.store.snapshot import GraphRows, Place, Snapshot
 
 Direction = Literal["out", "in"]
 # The nearest and least crowded ones of a node are kept.
@@ -256,3 +258,187 @@ class _Cover:
             if part.searched and part.start <= span.start and span.end <= part.end:
                 return part.id
         return None
+
+
+# What a hit does not stand without comes first.
+ORDER = ("table", "exception", "definition", "clause", "introduction")
+# Companions of the first hits; further down nobody reads them.
+MAX_HITS = 20
+EVIDENCE_CHARS = 200
+NOWHERE = Span("", 0, 0)
+OUTSIDE = "refers_outside"
+# A name with more links than this would take too long to read, and nobody would.
+MAX_INCOMING = 1000
+_SKIPPED = tuple(relation for relation in NOT_FOLLOWED if relation != OUTSIDE)
+_PARTS = ("piece", "text")  # stand for a part of a place of the same name
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A chunk that belongs beside a hit, and the words that say so."""
+
+    chunk_id: str
+    of: str  # the hit's chunk id
+    relation: str  # one of ORDER
+    evidence: str  # as the document has it: "see Table 250.122"; empty for an introduction
+
+
+class _CompanionCandidate(NamedTuple):
+    """Sorts by usefulness, then by the hit's rank, then the less crowded, then by id."""
+
+    usefulness: int
+    rank: int
+    degree: int
+    chunk_id: str
+    of: str
+    evidence: Span | None
+
+
+def companions(
+    ids: Sequence[str],
+    neighbours: Neighbours,
+    limit: int,
+    keep: Callable[[Sequence[str]], set[str]] | None = None,
+) -> list[Companion]:
+    """Return at most ``limit`` companions of some hits, the most useful first, each chunk once.
+
+    None of them is a hit itself. ``keep`` says which chunks the query's filters allow.
+    """
+    hits = ids[:MAX_HITS]
+    known = neighbours.of(hits)
+    others = {n.chunk_id for edges in known.values() for n in edges} - set(ids)
+    if keep is not None:
+        others &= keep(sorted(others))
+    chunks = by_id(neighbours.snapshot.get(sorted({*hits, *others})))
+    found = sorted(
+        (
+            candidate
+            for rank, hit in enumerate(hits)
+            for candidate in _candidates(hit, rank, known.get(hit, ()), chunks, others)
+        ),
+        key=lambda each: (each[:5], each.evidence or NOWHERE),
+    )
+    best: dict[str, _CompanionCandidate] = {}
+    for each in found:
+        best.setdefault(each.chunk_id, each)
+    return [
+        Companion(each.chunk_id, each.of, ORDER[each.usefulness], _words(each.evidence, chunks))
+        for each in list(best.values())[:limit]
+    ]
+
+
+def _candidates(
+    hit: str,
+    rank: int,
+    edges: Sequence[Neighbour],
+    chunks: dict[str, Chunk],
+    allowed: set[str],
+) -> Iterator[_CompanionCandidate]:
+    for edge in edges:
+        # Of a section that is meant as a whole, its beginning is enough.
+        if edge.chunk_id in allowed and edge.share == 1:
+            relation = _relation(edge, chunks[edge.chunk_id])
+            if relation:
+                usefulness = ORDER.index(relation)
+                yield _CompanionCandidate(
+                    usefulness, rank, edge.degree, edge.chunk_id, hit, edge.evidence
+                )
+
+
+def _relation(edge: Neighbour, chunk: Chunk) -> str:
+    """Return what a neighbour is to a hit; empty if the hit can be read without it."""
+    is_out = edge.direction == "out"
+    if edge.relation in ("refers_to", "contains") and is_out and chunk.kind == "table":
+        return "table"
+    if edge.relation == "exception_to":
+        return "clause" if is_out else "exception"
+    if edge.relation == "contains":
+        return "" if is_out else "introduction"
+    if is_out:
+        return {"uses": "definition", "refers_to": "clause"}.get(edge.relation, "")
+    return ""
+
+
+def _words(span: Span | None, chunks: dict[str, Chunk]) -> str:
+    """Return the words of the evidence, which stand in the hit or in its companion."""
+    if span is None:
+        return ""
+    for chunk in chunks.values():
+        if chunk.span.overlap(span) == len(span):
+            start = span.start - chunk.span.start
+            return " ".join(chunk.text[start : start + len(span)].split())[:EVIDENCE_CHARS]
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One link of a place; ``chunk_id`` is its other end, None if no place has that name."""
+
+    chunk_id: str | None
+    name: str
+    relation: str
+    direction: Literal["out", "in"]
+    evidence: Span
+
+
+def references(snapshot: Snapshot, place: Chunk) -> list[Reference]:
+    """Return the links of a place and of what is inside it, outgoing ones first, in text order.
+
+    Of a link that appears several times the first one counts.
+    """
+    rows = snapshot.graph_rows()
+    inside = {each.id for each in rows.inside([place.id]).get(place.id, [])}
+    found: dict[tuple[str | None, str, str], Reference] = {}
+    for each in (*_outgoing(rows, place, inside), *_incoming(rows, place, inside)):
+        name = each.name if each.chunk_id is None else ""
+        found.setdefault((each.chunk_id, each.direction + each.relation, name), each)
+    return list(found.values())
+
+
+def _outgoing(rows: GraphRows, place: Chunk, inside: set[str]) -> Iterator[Reference]:
+    # The words of a piece are its parent's: links start there.
+    sources = inside | ({place.parent} if place.kind in _PARTS and place.parent else set())
+    links = _in_order(rows.links_from(sorted(sources), _SKIPPED))
+    links = [link for link in links if link.span.overlap(place.span) == len(link.span)]
+    homes = Homes(rows, {link.target for link in links})
+    for link in links:
+        is_outside = link.relation == OUTSIDE
+        ends = [] if is_outside else _wholes(homes.of(link.target, link.span.doc_id))
+        if any(home.id in inside or _holds(home, place) for home in ends):
+            continue  # a place that names itself
+        for home in ends:
+            yield Reference(home.id, link.target, link.relation, "out", link.span)
+        if not ends:
+            yield Reference(None, link.target, link.relation, "out", link.span)
+
+
+def _incoming(rows: GraphRows, place: Chunk, inside: set[str]) -> Iterator[Reference]:
+    names = {locator_key(place.locator), *(locator_key(n) for _, n in rows.terms([place.id]))}
+    if place.title and place.kind in ("section", "table"):
+        names.add(locator_key(place.title))
+    counts = rows.link_counts(sorted(names))
+    followed = sorted(name for name in names if 0 < counts[name] <= MAX_INCOMING)
+    links = [
+        link
+        for link in _in_order(rows.links_to(followed, NOT_FOLLOWED))
+        # A term that very many places use is no reference to the place that defines it.
+        if link.source not in inside
+        and (link.relation != "uses" or counts[link.target] <= MAX_USES)
+    ]
+    homes = Homes(rows, {link.target for link in links})
+    for link in links:
+        if any(home.id == place.id for home in homes.of(link.target, link.span.doc_id)):
+            yield Reference(link.source, link.target, link.relation, "in", link.span)
+
+
+def _wholes(places: Sequence[Place]) -> Sequence[Place]:
+    return [place for place in places if place.kind not in _PARTS] or places
+
+
+def _holds(home: Place, place: Chunk) -> bool:
+    span = Span(home.doc_id, home.start, home.end)
+    return home.kind != "document" and span.overlap(place.span) == len(place.span)
+
+
+def _in_order(links: Iterable[Link]) -> list[Link]:
+    return sorted(links, key=lambda link: (link.span, link.relation, link.target))

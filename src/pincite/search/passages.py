@@ -18,8 +18,8 @@ from pincite.model.markup import read_markup
 from pincite.model.pages import PageRef
 from pincite.model.sentences import units
 from pincite.model.types import Chunk, Filters, Hit
+from pincite.search.neighbours import Companion
 from pincite.search.query import ParsedQuery
-from pincite.search.related import Companion
 from pincite.store.files import Array
 
 # The last character that is white space to Python.

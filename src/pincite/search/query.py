@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from pincite.index.filters import NOTHING, RowFilter
-from pincite.index.lexical import QueryTerms
+from pincite.index.lexical import Bm25, QueryTerms
 from pincite.index.opened import OpenIndex, corrected
+from pincite.index.tokens import without_asides
 from pincite.model.editions import years
-from pincite.model.languages import without_asides
 from pincite.model.locators import Mention, in_range, locator_key, mention_spans, mentions
 from pincite.model.types import Chunk, Filters, Query
 from pincite.search.neighbours import Neighbours
-from pincite.store.snapshot import Snapshot
 
 # Questions are longer than names: they are spared the look-up as a whole.
 MAX_NAME_CHARS = 100
@@ -36,9 +35,10 @@ def is_bare_name(text: str) -> bool:
 
 
 def named_places(
-    text: str, mentions: Sequence[Mention], content_words: Sequence[str], snapshot: Snapshot
+    text: str, mentions: Sequence[Mention], content_words: Sequence[str], index: OpenIndex
 ) -> Iterator[Chunk]:
     """Yield the chunks that a text names, in the order in which it names them."""
+    snapshot = index.snapshot
     names: list[str] = []
     if len(text) <= MAX_NAME_CHARS:
         # The text as a name, and without question words: "what is a berth?" names berth.
@@ -46,26 +46,26 @@ def named_places(
         names = list(dict.fromkeys(locator_key(each.rstrip("?! ")) for each in whole_texts))
     if not mentions and not names:
         return
-    known = snapshot.known_keys([*names, *(mention.first for mention in mentions)])
+    known = snapshot.documents_with([*names, *(mention.first for mention in mentions)])
     whole = next((name for name in names if name in known), None)
     for mention in mentions if whole is None else [Mention(whole)]:
         if mention.first not in known:
             continue
         if not mention.last:
-            yield from _named(mention.first, text, snapshot)
+            yield from _named(mention.first, text, index)
             continue
         for chunk in snapshot.found_by([mention.first]):
             document = snapshot.chunks(chunk.span.doc_id)
             yield from in_range(document, mention.first, mention.last)
 
 
-def _named(key: str, text: str, snapshot: Snapshot) -> list[Chunk]:
+def _named(key: str, text: str, index: OpenIndex) -> list[Chunk]:
     """Return the places of one name: the edition that the query names, then the newest."""
     asked = years(text)
     ordered = []
-    for number, chunk in enumerate(snapshot.found_by([key])):
+    for number, chunk in enumerate(index.snapshot.found_by([key])):
         doc_id = chunk.span.doc_id
-        own = years(snapshot.title(doc_id), doc_id)
+        own = years(index.title_of(doc_id), doc_id)
         is_titled = locator_key(chunk.locator) != key  # found by its heading's words
         is_part = chunk.kind in ("text", "piece")
         edition = (not asked & own, -max(own, default=0))
@@ -85,7 +85,7 @@ def missing_places(
         parts = [mention.first]
         while parts[-1].endswith(")") and len(parts) < MAX_LEVELS:
             parts.append(parts[-1][: parts[-1].rindex("(")])
-        known = filters.snapshot.known_keys(parts)
+        known = set(filters.snapshot.documents_with(parts))
         if allowed != NOTHING:
             known = {key for key in known if _has_place(key, filters, allowed)}
         if mention.first not in known:
@@ -198,10 +198,6 @@ class QueryReader:
     has_places: bool = True
     has_entities: bool = True
 
-    def read(self, query: Query) -> ParsedQuery:
-        """Return the query with all that is known of it."""
-        return ParsedQuery(query, self)
-
 
 class ParsedQuery:
     """A query with all that is known of it. What few searches need is worked out when asked for.
@@ -232,12 +228,12 @@ class ParsedQuery:
             self._content_terms = index.analyzer.readings(self.corrected)
         else:
             ((language, terms),) = self._terms.items()
-            self._content_terms = {language: index.analyzer.of(language).content(terms)}
+            self._content_terms = {language: index.analyzer.by_language[language].content(terms)}
         self.content_words = index.analyzer.content_words(text)
         self.mentions: tuple[Mention, ...] = tuple(dict.fromkeys(mentions(text)))[:MAX_PLACES]
         self.places: tuple[str, ...] = ()
         if reader.has_places:
-            named = named_places(text, self.mentions, self.content_words, index.snapshot)
+            named = named_places(text, self.mentions, self.content_words, index)
             self.places = tuple(dict.fromkeys(chunk.id for chunk in named))
         has_digit = any(map(str.isdigit, text))
         self.is_bare_number = bool(self.places) and has_digit and is_bare_name(text)
@@ -268,13 +264,17 @@ class ParsedQuery:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """What each term is worth in this index, in all of its languages."""
-        return self._index.weights_of(term for terms in self._terms.values() for term in terms)
+        """What each term is worth in this index, in all of its languages: rare ones more."""
+        lexical, bm25 = self._index.lexical, Bm25()
+        found = lexical.resolve([term for terms in self._terms.values() for term in terms])
+        idf = [bm25.idf(term.df, lexical.size) for term in found.terms]
+        return dict(zip(found.words, idf, strict=True))
 
     @cached_property
     def content_weights(self) -> dict[str, float]:
         """What each term is worth that says what the query is about."""
-        return self._index.weights_of(t for terms in self._content_terms.values() for t in terms)
+        about = (term for terms in self._content_terms.values() for term in terms)
+        return {term: self.weights[term] for term in about}
 
     @cached_property
     def mention_spans(self) -> list[tuple[str, int, int]]:

@@ -17,16 +17,17 @@ from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
 from pincite.model.settings import Settings
 from pincite.model.tables import Cell, find_cells, parse_table
-from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking, traced
+from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot, searched_in, why_not
 from pincite.search.late import WordMatch
 from pincite.search.metrics import Metrics
+from pincite.search.neighbours import Companion, companions
 from pincite.search.passages import Passage, cite, cite_place, passages
 from pincite.search.pipeline import Searcher, build
 from pincite.search.query import ParsedQuery
-from pincite.search.related import MAX_SIMILAR, MIN_COSINE, Companion, Similar, companions, model_of
 from pincite.search.rerank import NAME as RERANK
+from pincite.search.similar import MAX_SIMILAR, MIN_COSINE, Similar, model_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class IndexReader:
 
     def warm(self) -> None:
         """Load what the first search would load; raises ModelError if a model is not usable."""
-        query = self.searcher.reader.read(Query("what does this say?"))
+        query = ParsedQuery(Query("what does this say?"), self.searcher.reader)
         next(self.searcher.steps(query, 1))
         if self.searcher.reranker is not None:
             self.searcher.reranker.reader.try_out()
@@ -199,7 +200,7 @@ class IndexReader:
         """Return a query as a search reads it, with the audience that it names."""
         if self.settings.search.audience != "off" and not filters.audience:
             filters = replace(filters, audience=audience_of(text, self.opened.filters))
-        return self.searcher.reader.read(Query(text, filters=filters, deadline=deadline))
+        return ParsedQuery(Query(text, filters=filters, deadline=deadline), self.searcher.reader)
 
     def steps(
         self, text: str, k: int, filters: Filters = NOTHING
@@ -211,11 +212,11 @@ class IndexReader:
         self, query: ParsedQuery, k: int, metrics: Metrics | None = None
     ) -> tuple[list[Step], dict[str, float]]:
         steps: list[Step] = []
-        with traced() as inner:
-            for step in self.searcher.steps(query, k):
-                steps.append(step)
-                if metrics and len(steps) == self.searcher.first:
-                    metrics.retrieved(len(step.table), sum(each.seconds for each in steps))
+        for step in self.searcher.steps(query, k):
+            steps.append(step)
+            if metrics and len(steps) == self.searcher.first:
+                metrics.retrieved(len(step.table), sum(each.seconds for each in steps))
+        inner = steps[-1].table.seconds
         return steps, {**inner, **{step.stage: step.seconds for step in steps}}
 
     def companions(self, result: Result, limit: int = 5) -> list[tuple[Companion, Chunk]]:
@@ -269,7 +270,7 @@ class IndexReader:
 
     def missing_places(self, text: str, filters: Filters = NOTHING) -> list[tuple[str, str]]:
         """Return places that a query names and the index lacks, each with the nearest above it."""
-        return self.searcher.reader.read(Query(text, filters=filters)).missing
+        return ParsedQuery(Query(text, filters=filters), self.searcher.reader).missing
 
     def explain_filters(self, filters: Filters) -> str | None:
         """Return in a sentence why filters leave nothing to search; None if they do not."""

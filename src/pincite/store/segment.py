@@ -412,17 +412,12 @@ class Segment:
 
     def meta(self, doc_id: str) -> dict[str, str] | None:
         """Return a document's facts without reading its text."""
-        meta = self._fact("meta", doc_id)
-        return None if meta is None else dict(json.loads(meta))
+        rows = self.select("SELECT meta FROM documents WHERE id = ?", (doc_id,))
+        return dict(json.loads(rows[0][0])) if rows and doc_id not in self.dropped else None
 
     def title(self, doc_id: str) -> str | None:
-        return self._fact("title", doc_id)
-
-    def _fact(self, column: str, doc_id: str) -> str | None:
-        if doc_id in self.dropped:
-            return None
-        rows = self.select(f"SELECT {column} FROM documents WHERE id = ?", (doc_id,))
-        return str(rows[0][0]) if rows else None
+        rows = self.select("SELECT title FROM documents WHERE id = ?", (doc_id,))
+        return str(rows[0][0]) if rows and doc_id not in self.dropped else None
 
     def headers(self) -> list[tuple[str, str, dict[str, str]]]:
         """Return id, title and facts of all live documents, without their texts."""

@@ -10,6 +10,7 @@ import pytest
 
 from pincite.api import Index
 from pincite.index.filters import REMEMBERED, RowFilter, audience_of
+from pincite.index.opened import Rows
 from pincite.model.errors import ConfigError, SourceError, StaleIndex
 from pincite.model.settings import SearchSettings, Settings
 from pincite.model.types import Filters
@@ -156,15 +157,12 @@ def test_places_that_are_filtered_are_missing(index: Index) -> None:
 
 def test_each_filter_is_worked_out_once(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = RowFilter(index.snapshot)
-    first = rows.rows(Filters(kinds=("exception",)))
-    again = rows.rows(Filters(kinds=("exception",)))
-    assert first is not None
-    assert again is not None
-    assert all(one is two for one, two in zip(first, again, strict=True))
-    assert rows.rows(Filters()) is None
+    first = rows.masks(Filters(kinds=("exception",)))
+    assert rows.masks(Filters(kinds=("exception",))) is first
+    assert Rows(index.opened).masks(Filters()) == [None] * len(index.snapshot.segments)
     for number in range(3 * REMEMBERED):
-        rows.rows(Filters(path=(str(number),)))
-    assert rows._masks.cache_info().currsize == REMEMBERED
+        rows.masks(Filters(path=(str(number),)))
+    assert rows.masks.cache_info().currsize == REMEMBERED
 
 
 def test_threads_see_the_same(index: Index) -> None:
@@ -172,7 +170,7 @@ def test_threads_see_the_same(index: Index) -> None:
     asked = [Filters(path=(word,)) for word in ("berth", "crane", "weather", "master")] * 20
 
     def count(filters: Filters) -> int:
-        return sum(int(mask.sum()) for mask in rows.rows(filters) or ())
+        return sum(int(masks.rows.sum()) for masks in rows.masks(filters))
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(count, asked)) == [2, 2, 1, 1] * 20

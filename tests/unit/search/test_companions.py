@@ -8,8 +8,7 @@ import pytest
 
 from pincite.api import Index
 from pincite.model.settings import IngestSettings, Settings
-from pincite.search.neighbours import Neighbours
-from pincite.search.related import Companion, companions
+from pincite.search.neighbours import Companion, Neighbours, companions
 
 CODE = """# Wiring Code
 

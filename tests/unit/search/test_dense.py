@@ -16,6 +16,7 @@ from pincite.index.vectors import VectorIndex
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates
 from pincite.search.gather import Gather
+from pincite.search.query import ParsedQuery
 from pincite.search.scoring import Meaning
 
 TEXT = (
@@ -46,7 +47,7 @@ def test_words_that_are_not_there_are_corrected(
     given: Any = encoder
     meaning = Meaning(VectorIndex(index.snapshot, "made"), given, Rows(index.opened))
     reader = replace(index.searcher.reader, has_typos=typos)
-    meaning.score(reader.read(Query("a permmit of what duraton")), [None])
+    meaning.score(ParsedQuery(Query("a permmit of what duraton"), reader), [None])
     assert encoder.read == [read]
 
 

@@ -18,7 +18,6 @@ from pincite.model.tuning import GraphTuning
 from pincite.search.candidates import Candidates
 from pincite.search.graph import PRESETS, NeighbourLift, pagerank
 from pincite.search.neighbours import Neighbour
-from pincite.search.node_vectors import NodeNearness
 from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
 
@@ -229,26 +228,3 @@ def test_without_weight_nothing_is_left(
     for changes in ({"boost": 0.0}, {"reference": 0.0}, {"seed_k": 0}):
         chosen = GraphTuning(**{"mode": mode, **changes})  # type: ignore[arg-type]
         assert boosted(Edges(*pairs), chosen, given_table(scores)).hits() == plain
-
-
-@settings(deadline=None)
-@given(SCORES, PAIRS, st.sampled_from([0.0, 0.2]))
-def test_nearness_only_lifts_and_keeps_all_hits(
-    scores: dict[str, float], pairs: list[str], weight: float
-) -> None:
-    before = given_table(scores)
-    after = NodeNearness(Edges(*pairs), weight=weight, pool=10)(QUERY, before)
-    assert sorted(after.names()) == sorted(before.names())
-    for hit in after.hits():
-        assert hit.score >= scores[hit.chunk_id]
-        assert sum(hit.features.values()) == pytest.approx(hit.score)
-        assert 0 <= hit.raw.get("nodes", 0.0) <= 1 + 1e-9
-        assert weight or hit.score == scores[hit.chunk_id]
-
-
-def test_who_shares_neighbours_with_the_best_is_near() -> None:
-    before = given_table({"a": 5.0, "b": 4.0, "c": 3.0})
-    graph = Edges("ax", "ay", "cx", "cy", "bz")
-    after = NodeNearness(graph, GraphTuning(seed_k=1), weight=1.0)(QUERY, before)
-    near = {hit.chunk_id: hit.raw["nodes"] for hit in after.hits()}
-    assert near["c"] > 0.9 > 0.5 > near["b"]

@@ -11,8 +11,7 @@ from pincite.api import Index
 from pincite.maintain.audit import audit
 from pincite.model.settings import IngestSettings, Settings
 from pincite.search import neighbours as module
-from pincite.search.neighbours import Neighbours
-from pincite.search.related import references
+from pincite.search.neighbours import Neighbours, references
 from pincite.update import ingest_files, remove
 
 CODE = """# Wiring Code

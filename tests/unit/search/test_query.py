@@ -16,7 +16,7 @@ from pincite.index.tokens import QueryAnalyzer
 from pincite.model.types import Filters
 from pincite.read.load import find_files
 from pincite.search import query as module
-from pincite.search.query import QueryReader
+from pincite.search.query import ParsedQuery
 from pincite.update import ingest_files
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -43,7 +43,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(home, name, wrapper)
 
-    counted(QueryReader, "read", "parsed")
+    counted(ParsedQuery, "__init__", "parsed")
     counted(Corrections, "of", "corrected")
     counted(QueryAnalyzer, "readings", "terms")
     counted(module, "mentions", "mentions")

@@ -11,8 +11,8 @@ from pincite.api import Index
 from pincite.index.builder import IndexBuilder
 from pincite.model.settings import Settings
 from pincite.read.load import parse
-from pincite.search import related as module
-from pincite.search.related import references
+from pincite.search import neighbours as module
+from pincite.search.neighbours import references
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 RULES = """# Rules

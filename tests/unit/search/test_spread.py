@@ -9,9 +9,9 @@ import pytest
 
 from pincite import Index, find_files, ingest_files
 from pincite.model.settings import load_settings
-from pincite.search import diversity
+from pincite.search import pipeline
 from pincite.search.candidates import Candidates
-from pincite.search.diversity import Spread
+from pincite.search.pipeline import Spread
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def index(tmp_path: Path) -> Index:
 
 
 def test_what_is_remembered_changes_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diversity, "REMEMBERED", 3)
+    monkeypatch.setattr(pipeline, "REMEMBERED", 3)
     ids = [chunk.id for chunk in index.snapshot.chunks("code.md")]
     stage, query = Spread(index.snapshot, 0.5), index.parse("wires")
     for first in range(len(ids)):  # the memory fills up and is emptied on the way

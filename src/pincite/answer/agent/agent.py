@@ -124,7 +124,7 @@ class ModelDriven:
             raise ModelError("the model gave an empty answer", hint="check answer.model")
         sources = self._sources()
         index = self.tools.index.opened
-        reader = index.analyzer.of(index.analyzer.languages[0])
+        reader = index.analyzer.by_language[index.analyzer.languages[0]]
         verifier = Verifier(sources, reader)
         sentences = SentenceReader()
         pieces = [*sentences.feed(text), *sentences.close()]

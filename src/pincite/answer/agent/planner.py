@@ -52,7 +52,7 @@ def plan(question: str, tools: Toolbox) -> list[AnswerLine]:
 
 def _analyzer(tools: Toolbox) -> Analyzer:
     reader = tools.index.opened.analyzer
-    return reader.of(reader.languages[0])
+    return reader.by_language[reader.languages[0]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from pincite.measure.tune.space import LEARNED_K, Trial, Watcher
 from pincite.model.errors import SourceError
 from pincite.model.settings import LATE, RerankSettings, Settings
 from pincite.model.tuning import RerankTuning
-from pincite.model.types import Chunk, Filters, PairScorer, Query
+from pincite.model.types import Chunk, Filters, PairScorer, Query, section_of
 from pincite.search.candidates import Candidates
-from pincite.search.diversity import section_of
 from pincite.search.feature_table import NAMES, Features
 from pincite.search.gather import Gather, RowScorer, Scores
 from pincite.search.learned import feature_lines, judged
@@ -98,7 +97,7 @@ class Ground:
         if plan.settings.search.audience != "off":
             filters = Filters(audience=audience_of(text, self.opened.filters))
             query = Query(text, filters=filters)
-        return self._parsed.setdefault((query, reader), reader.read(query))
+        return self._parsed.setdefault((query, reader), ParsedQuery(query, reader))
 
     def line(self, at: int, ids: Sequence[str]) -> GradedQuestion:
         """Return what the hits of a question bring."""

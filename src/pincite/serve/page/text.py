@@ -13,7 +13,7 @@ from pincite.model.markup import Markup, read_markup
 from pincite.model.sentences import begins_item
 from pincite.model.types import Chunk, Link
 from pincite.search.reader import IndexReader
-from pincite.store.graph import Place
+from pincite.store.snapshot import Place
 
 _HEADING = re.compile(r"(#{1,6}) +(?=\S)")
 _RULER = re.compile(r"[\s|:]*--[\s|:-]*$")

@@ -29,11 +29,11 @@ from pincite.model.types import (
     ReaderWarning,
 )
 from pincite.store.files import Array
-from pincite.store.graph import LINK, ServerGraphRows, link_of
 from pincite.store.manifest import Manifest, SegmentEntry, VectorEntry, manifest_of
 from pincite.store.segment import Entry, Field, RecentCache, Segment, Vectors, to_chunk
 from pincite.store.server.arrays import BucketField, ServerArrays, VectorRows, fetch_buckets
 from pincite.store.server.contract import StoreEngine
+from pincite.store.server.graph import LINK, ServerGraphRows, link_of
 from pincite.store.snapshot import KEPT_CHARS, Snapshot
 
 GRACE_SECONDS = 900.0
