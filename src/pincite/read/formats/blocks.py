@@ -175,6 +175,12 @@ def _line(row: Row) -> str:
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
 
 
+# What stands above a list that only names what follows.
+CONTENTS_TITLE = re.compile(
+    r"(?:(?:short |brief |table of )?contents|on this page|(?P<other>list of \w{1,20})"
+    r"|table des matières|sommaire|inhalt(?:sverzeichnis)?|indice|índice|inhoudsopgave)[ .:]*",
+    re.IGNORECASE,
+)
 TITLE_CHARS = 120
 # A document of more words than any book; repeated cells could make a small file as long.
 MAX_CHARS = 100_000_000

@@ -16,6 +16,7 @@ from pincite.model.errors import SourceError
 from pincite.model.types import ReaderWarning
 from pincite.read.extracted import ExtractedText, decode, spared
 from pincite.read.formats.blocks import (
+    CONTENTS_TITLE,
     MAX_COLUMNS,
     BlockWriter,
     GridCell,
@@ -56,6 +57,14 @@ def children(node: LexborNode) -> Iterator[LexborNode]:
 def attribute(node: LexborNode, name: str) -> str:
     """Return an attribute's value, empty when it is absent or has none."""
     return (node.attributes or {}).get(name) or ""
+
+
+def siblings(node: LexborNode) -> Iterator[LexborNode]:
+    """Yield what follows an element beside it, text included."""
+    following = node.next
+    while following is not None:
+        yield following
+        following = following.next
 
 
 def is_hidden(node: LexborNode) -> bool:
@@ -225,6 +234,29 @@ def _is_one(row: _HtmlRow, filled: Row) -> bool:
 # The parser's time grows with the square of the depth; real pages stay below a hundred.
 MAX_DEPTH = 5_000
 _BESIDE = {"nav", "footer", "aside"}
+_ROLES = {"navigation", "doc-toc", "doc-index", "doc-pagelist", "contentinfo", "search"}
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_LISTS = {"ul", "ol", "dl", "table", "menu"}
+_MAX_LISTS = 3  # lists in lists that are looked at, each for itself
+_NAVIGATION = {
+    *("toc", "table-of-contents", "toctree-wrapper", "nav", "navbar", "navigation", "nav-panel"),
+    *("navheader", "navfooter", "navlinks", "breadcrumb", "breadcrumbs", "pagination", "pager"),
+    *("prevnext", "mini-toc", "sphinxsidebar", "skip-link", "skiplinks"),
+}
+_TURNS = ",".join(
+    f'a[{name}="{value}"]'
+    for name, values in (("rel", ("next", "prev", "previous", "up")), ("accesskey", "npu"))
+    for value in values
+)
+_BARS = {*BLOCKS, *_GROUPS} - {"body", "main", "article", "section"}
+_MAX_TURNS = 5_000  # links to other pages that are looked at
+_BAR_CHARS, _BAR_NODES = 300, 120  # of a bar with such links
+_EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+_PERMALINKS = {"¶", "#", "§", "🔗", "⚓"}
+# Elements of code: in others lines stand as they do because a form or a poem wants it.
+_CODE_CLASS = re.compile(
+    r"code|source|listing|screen|example|highlight|program|verbatim|synopsis|language-", re.I
+)
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", re.I
 )
@@ -266,6 +298,7 @@ def add_page(writer: BlockWriter, data: bytes, name: str) -> tuple[str, str]:
         )
     page = LexborHTMLParser(text)
     walk = _Page(writer)
+    walk.navigation = _turning(page)
     if page.body is not None:
         walk.walk(page.body)
         walk.flush()
@@ -273,6 +306,54 @@ def add_page(writer: BlockWriter, data: bytes, name: str) -> tuple[str, str]:
     title = page.css_first("title")
     heading = walk.titles[0] if len(walk.titles) == 1 else ""
     return heading, title.text() if title is not None else ""
+
+
+def is_navigation(node: LexborNode, *, least: int = 8) -> bool:
+    """Return whether a list or a table only leads to other places: contents, or an index.
+
+    A short one may as well be words of the text ("see also"); nested ones are not.
+    """
+    words = len("".join(node.text().split()))
+    links = [link for link in node.css("a[href]") if not _EXTERNAL.match(attribute(link, "href"))]
+    led = sum(len("".join(link.text().split())) for link in links)
+    if len(links) < 2 or led < 0.7 * words:
+        return False
+    is_nested = any(each.css_first("ul, ol, dl") is not None for each in node.css("li, dd"))
+    return len(links) >= least or (is_nested and len(links) >= 4)
+
+
+def _turning(page: LexborHTMLParser) -> set[int]:
+    """Return the elements that only lead to the next page, the one before and the one above."""
+    found: set[int] = set()
+    for link in page.css(_TURNS)[:_MAX_TURNS]:
+        bar, node = None, link.parent
+        while node is not None and node.tag in _BARS:
+            if not _is_bar(node):
+                break
+            bar, node = node, node.parent
+        if bar is not None:
+            found.add(bar.mem_id)
+    return found
+
+
+def _is_bar(node: LexborNode) -> bool:
+    """Return whether an element has few words, many of them links, and no heading."""
+    words = led = 0
+    for count, each in enumerate(node.traverse(include_text=True)):
+        if count > _BAR_NODES or words > _BAR_CHARS or each.tag in _HEADINGS or each.tag == "li":
+            return False
+        if each.tag == TEXT:
+            size = len((each.text_content or "").strip())
+            words += size
+            led += size if each.parent is not None and each.parent.tag == "a" else 0
+    return 3 * led >= words
+
+
+def _is_permalink(link: LexborNode) -> bool:
+    """Return whether a link only gives the address of the heading it stands in."""
+    if not attribute(link, "href").startswith("#"):
+        return False
+    return one_line(link.text()) in _PERMALINKS
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -329,10 +410,13 @@ class _Page(HtmlWords):
         self.inside = 0  # main, article or section: a header there is part of the text
         self.term = ""
         self.left_out: Counter[str] = Counter()
+        self.navigation: set[int] = set()  # elements that lead to the next page or the one before
 
     def open(self, node: LexborNode) -> bool:
         """Take an element in; tables, raw lines and what stands beside are done at once."""
         tag = node.tag or ""
+        if tag == "a" and _is_permalink(node):
+            return False
         if self._is_beside(node, tag):
             self.flush()
             self.left_out[tag] += bool(node.text().strip())
@@ -353,11 +437,18 @@ class _Page(HtmlWords):
     def _is_beside(self, node: LexborNode, tag: str) -> bool:
         if tag == "header":
             return not self.inside
-        if tag in _BESIDE or attribute(node, "role") in ("navigation", "doc-toc"):
+        if tag in _BESIDE or attribute(node, "role") in _ROLES or node.mem_id in self.navigation:
             return True
-        names = f"{attribute(node, 'class')} {attribute(node, 'id')}".split()
-        is_contents = not {"toc", "table-of-contents"}.isdisjoint(names)
-        return is_contents and tag in ("div", "ul", "ol", "section")
+        if tag in _HEADINGS and CONTENTS_TITLE.fullmatch(one_line(node.text())):
+            below = next((each for each in siblings(node) if each.tag not in (TEXT, "hr")), None)
+            if below is None or not is_navigation(below, least=2):
+                return False
+            self.navigation.add(below.mem_id)
+            return True
+        names = f"{attribute(node, 'class')} {attribute(node, 'id')}".lower().split()
+        if not _NAVIGATION.isdisjoint(names) and tag in ("div", "section", "p", *_LISTS):
+            return True
+        return tag in _LISTS and len(self.lists) < _MAX_LISTS and is_navigation(node)
 
     def block(self, node: LexborNode, tag: str) -> None:
         """Write what came before a block and take in what it changes."""
@@ -436,7 +527,8 @@ class _Page(HtmlWords):
     def _pre(self, node: LexborNode) -> None:
         """Write lines as they stand: code as code, other text as paragraphs."""
         words = node.text().expandtabs()
-        if node.css_first("code, samp, kbd") is not None:
+        is_code = _CODE_CLASS.search(attribute(node, "class"))
+        if is_code or node.css_first("code, samp, kbd") is not None:
             self.writer.code(words)
             return
         for paragraph in re.split(r"\n\s*\n", words):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pincite.model.locators import HEADING_RANK, HeadingLabel, heading_label
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
+from pincite.read.formats.blocks import CONTENTS_TITLE
 from pincite.read.structure.numbering import Number, number_of
 from pincite.read.structure.sections import with_sections
 
@@ -21,11 +22,6 @@ _UNDERLINE = re.compile(r"([=~*^.#+\"'`-])\1{2,}")
 _BULLET = re.compile(r"[-*+•o·][ \t]+")
 _SIGNS = re.compile(r"[|=_<>{}$\\]")  # of code and tables
 _LETTER = re.compile(r"[A-Z]\.\s+[A-ZÀ-Þ]")
-_CONTENTS = re.compile(
-    r"(?:(?:short |brief |table of )?contents|(?P<other>list of \w{1,20})|table des matières"
-    r"|sommaire|inhalt(?:sverzeichnis)?|indice|índice|inhoudsopgave)[ .:]*",
-    re.IGNORECASE,
-)
 _LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]*[0-9ivxlc]*$")
 _SENTENCE = re.compile(r"\b(?:may|must|shall|is|are|was|were|has|have|can|will|does?|should)\b")
 _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
@@ -169,7 +165,7 @@ def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_ContentsEntry]]]
             run, own, is_titled, is_contents = [], set(), False, False
         if entry is None:
             at = position - _is_rule(lines, position)
-            title = _CONTENTS.fullmatch(lines[at].words)
+            title = CONTENTS_TITLE.fullmatch(lines[at].words)
             is_titled = title is not None
             is_contents = title is not None and not title["other"]
             position += 1

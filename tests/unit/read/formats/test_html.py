@@ -154,3 +154,61 @@ def test_a_table_that_would_fill_the_memory_is_refused() -> None:
     cell = "<td colspan=1000 rowspan=65534>" + "x" * 100
     with pytest.raises(SourceError, match="cells"):
         page("<table>" + f"<tr>{cell}" * 5_000 + "</table>")
+
+
+def links(count: int, *, to: str = "p{}.html") -> str:
+    return "".join(f"<li><a href='{to.format(n)}'>{n}. Name</a>" for n in range(count))
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "<div class='nav-panel'><p>Next: <a href=b>B</a></div>",
+        "<div class=navheader><table><tr><th>Chapter 4<tr><td><a href=b>P</a></table></div>",
+        "<p>Next: <a href=b rel=next>Fees</a>, Up: <a href=c rel=up>Top</a> [<a href=d>Index</a>]",
+        "<table><tr><td><a accesskey=p href=b>Previous</a><td><a accesskey=n href=c>N</a></table>",
+        "<div role=contentinfo>Made by a program.</div>",
+        f"<ul>{links(9)}</ul>",
+        f"<h2>Table of Contents</h2><div class=list><ul>{links(2)}</ul></div>",
+        f"<ol><li><a href=a>1. Berths</a><ol>{links(3)}</ol></ol>",
+        f"<ul class='mini-toc'>{links(2)}</ul>",
+        "<table><tr><td>Jump to:<td>"
+        + "".join(f"<a href='#{c}'>{c}</a> " for c in "abcdefghijklmnopq")
+        + "</table>",
+    ],
+)
+def test_what_only_leads_elsewhere_is_left_out(bar: str) -> None:
+    found = page(f"<div>{bar}</div><h1>4. Fees</h1><p>Words of the page.")
+    assert found.text == "# 4. Fees\n\nWords of the page.\n"
+    assert [each.kind for each in found.findings] == ["skipped_content"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"<p>See:<ul>{links(3)}</ul>",
+        f"<p>See:<ul>{links(20, to='https://example.org/{}')}</ul>",
+        "<ul>"
+        + "".join(f"<li><a href=p>Fees</a> are paid on day {n} of each year." for n in range(9)),
+        "<h2>Contents</h2><p>The contents of a barrel are measured.",
+        "<div><p>The <a rel=next href=b>next rule</a> holds for every ship in the harbour.</div>",
+    ],
+)
+def test_links_that_are_words_of_the_page_stay(words: str) -> None:
+    assert not page(f"<h1>4. Fees</h1>{words}").findings
+
+
+def test_a_link_to_the_heading_itself_is_no_word_of_it() -> None:
+    body = "<h2><span>2.1. </span>Fees<a href='#fees'>¶</a></h2><p>See <a href='#x'>§ 3</a>."
+    assert text(body) == "## 2.1. Fees\n\nSee § 3."
+
+
+def test_lines_of_programs_are_code() -> None:
+    assert text("<pre class=programlisting>1. a\n2. b</pre>") == "```\n1. a\n2. b\n```"
+
+
+def test_many_links_to_the_next_page_take_no_time() -> None:
+    deep = "<div><a rel=next href=x></a>" * 2000
+    started = time.monotonic()
+    assert "Words" in text(f"{deep}<p>Words{'</div>' * 2000}<ul>" + "<ul><li>" * 900)
+    assert time.monotonic() - started < 5
