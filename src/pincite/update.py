@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, overload
 
@@ -21,7 +23,7 @@ from pincite.encode.windows import windows_of
 from pincite.index.builder import IndexBuilder
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
-from pincite.model.errors import ClusterError, SourceError
+from pincite.model.errors import ClusterError, SourceError, is_server
 from pincite.model.settings import Settings, StoreSettings
 from pincite.model.types import ParsedDocument
 from pincite.read.enrich.profile import profile_fingerprint
@@ -29,7 +31,7 @@ from pincite.read.load import find_files, parse, read_bytes
 from pincite.read.workers import ParseTask, open_readers
 from pincite.store.location import open_snapshot, open_writer, shape_of
 from pincite.store.segment import Segment, Vectors
-from pincite.store.snapshot import Snapshot
+from pincite.store.snapshot import FROM_INDEX, Snapshot, source_file
 
 File = str | Path | tuple[Path, str]  # alone, or with the id of its document
 Status = Literal["added", "changed", "unchanged", "rejected", "removed"]
@@ -119,14 +121,14 @@ def iter_ingest(
     profile = profile_fingerprint(settings.ingest.profile)
     writer = IndexBuilder(location, settings, rebuild=rebuild, profile=profile)
     with writer as builder, open_readers(settings) as readers:
-        seen: set[str] = set()
-        plan = (_plan(builder, file, doc_id, seen, settings) for file, doc_id in _named(files))
+        names = _DocumentNames(builder, location)
+        plan = (_plan(builder, file, doc_id, names, settings) for file, doc_id in _named(files))
         try:
             for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
                     yield planned
                 elif isinstance(loaded, ParsedDocument):
-                    yield _put(builder, planned, loaded)
+                    yield _put(builder, planned, _beside(loaded, location))
                 elif loaded is not None:
                     yield replace(_rejected(planned.doc_id, loaded), node=planned.node)
         except (KeyboardInterrupt, GeneratorExit, ClusterError):
@@ -135,7 +137,7 @@ def iter_ingest(
             raise
         if prune:
             for doc_id in builder.documents():
-                if doc_id not in seen and builder.drop(doc_id):
+                if doc_id not in names.seen and builder.drop(doc_id):
                     yield Outcome(doc_id, "removed")
         builder.flush()
 
@@ -174,39 +176,91 @@ def ingest_text(
     return done
 
 
+class _DocumentNames:
+    """Gives each file the id of its document: the one that it has, else one that no other has."""
+
+    def __init__(self, builder: IndexBuilder, location: str | Path) -> None:
+        self._builder = builder
+        self._location = location
+        self.seen: set[str] = set()  # documents whose files were named in this run
+        self._read: dict[str, str] = {}  # the same by file
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[tuple[str, dict[str, str]]]]:
+        """The documents of the index by the names of their files; a copy elsewhere counts, too."""
+        found: defaultdict[str, list[tuple[str, dict[str, str]]]] = defaultdict(list)
+        for doc_id, meta in self._builder.headers():
+            found[doc_id.rpartition("/")[2]].append((doc_id, meta))
+        return dict(found)
+
+    def source_of(self, meta: Mapping[str, str]) -> Path:
+        return source_file(meta, self._location)
+
+    def id_of(self, file: Path, doc_id: str, sha256: str) -> str:
+        """Return the document of a file; an id that another file has grows by a folder's name."""
+        if known := self._read.get(str(file.resolve())):
+            return known
+        found = self._found(file, doc_id, sha256)
+        self._read[str(file.resolve())] = found
+        return found
+
+    def _found(self, file: Path, doc_id: str, sha256: str) -> str:
+        meta = None if doc_id in self.seen else self._builder.meta(doc_id)
+        if meta is not None and _is_at(self.source_of(meta), file):
+            return doc_id
+        whole = Path(os.path.abspath(file))
+        free = [each for each in self._by_name.get(whole.name, ()) if each[0] not in self.seen]
+        at_home = [each for each, meta in free if _is_at(self.source_of(meta), file)]
+        moved = [each for each, meta in free if meta["sha256"] == sha256 and self._is_gone(each)]
+        if known := at_home or moved:
+            return doc_id if doc_id in known else min(known)
+        count = len(Path(doc_id).parts)
+        longer = ("/".join(whole.parts[-n:]) for n in range(count + 1, len(whole.parts)))
+        for each in (doc_id, *longer):
+            if each not in self.seen and self._is_gone(each):
+                return each
+        raise SourceError(f"{file}: another file is called {doc_id} too", hint="rename one of them")
+
+    def _is_gone(self, doc_id: str) -> bool:
+        """Return whether an id is free: no document has it, or one whose file is gone."""
+        meta = self._builder.meta(doc_id)
+        return meta is None or not self.source_of(meta).exists()
+
+
+def _is_at(source: Path, file: Path) -> bool:
+    """Return whether a document's file is this one."""
+    return source == file.resolve() or (source.exists() and source.samefile(file))
+
+
 def _plan(
-    builder: IndexBuilder, file: Path, doc_id: str, seen: set[str], settings: Settings
+    builder: IndexBuilder, file: Path, doc_id: str, names: _DocumentNames, settings: Settings
 ) -> ParseTask | Outcome:
     """Return the file as a task for a reader, or what became of it without one."""
     try:
-        if doc_id in seen:
-            raise SourceError(
-                f"{file}: another file is called {doc_id} too",
-                hint="ingest their common parent folder instead",
-            )
-        seen.add(doc_id)
         if any(0xD800 <= ord(character) < 0xE000 for character in doc_id):
             raise SourceError(f"{doc_id!r}: the file's name is not UTF-8", hint="rename it")
         data = read_bytes(file, max_mb=settings.limits.file_mb)
-        if _is_known(builder, file, doc_id, data):
+        sha256 = hashlib.sha256(data).hexdigest()
+        doc_id = names.id_of(file, doc_id, sha256)
+        is_again = doc_id in names.seen
+        names.seen.add(doc_id)
+        known = builder.meta(doc_id)
+        is_known = known is not None and known["sha256"] == sha256
+        if is_again or (known and is_known and _is_at(names.source_of(known), file)):
             return Outcome(doc_id, "unchanged", bytes=len(data))
         return ParseTask(doc_id, data, str(file.resolve()), len(data))
     except SourceError as error:
+        names.seen.add(doc_id)
         return _rejected(doc_id, error)
 
 
-def _is_known(builder: IndexBuilder, file: Path, doc_id: str, data: bytes) -> bool:
-    """Return whether the index has exactly this file; SourceError if it has another of its name."""
-    known = builder.meta(doc_id)
-    if known is None:
-        return False
-    other = Path(known["source"])
-    if other != file.resolve() and other.exists() and not other.samefile(file):
-        raise SourceError(
-            f"{file}: the index has another file called {doc_id}: {other}",
-            hint="ingest their common parent folder instead",
-        )
-    return known["sha256"] == hashlib.sha256(data).hexdigest()
+def _beside(loaded: ParsedDocument, location: str | Path) -> ParsedDocument:
+    """Return the document with the way to its file from the index: both may be moved together."""
+    document = loaded.document
+    if is_server(location):
+        return loaded
+    way = os.path.relpath(document.meta["source"], Path(location).resolve())
+    return replace(loaded, document=replace(document, meta={**document.meta, FROM_INDEX: way}))
 
 
 def _put(builder: IndexBuilder, task: ParseTask, loaded: ParsedDocument) -> Outcome:
@@ -235,14 +289,11 @@ def left_over(
     folders: Iterable[Path],
 ) -> Left:
     """Return what pruning would take out of an index."""
-    named = {doc_id for _, doc_id in files}
+    there = {file.resolve() for file, _ in files}
     roots = [folder.resolve() for folder in folders]
     with open_snapshot(location, store) as snapshot:
-        others = {
-            doc_id: Path(meta.get("source", ""))
-            for doc_id, _, meta in snapshot.headers()
-            if doc_id not in named
-        }
+        sources = {doc_id: source_file(meta, location) for doc_id, _, meta in snapshot.headers()}
+    others = {doc_id: source for doc_id, source in sources.items() if source not in there}
     gone = [
         doc_id
         for doc_id, source in others.items()

@@ -106,6 +106,10 @@ class IndexBuilder:
             return dict(self._waiting[doc_id].loaded.document.meta)
         return None if self._rebuild else self._writer.base.meta(doc_id)
 
+    def headers(self) -> list[tuple[str, dict[str, str]]]:
+        """Return id and facts of the documents that this builds on."""
+        return [(doc_id, meta) for doc_id, _, meta in self._writer.base.headers()]
+
     def documents(self) -> list[str]:
         """Return the documents of the last committed generation."""
         return self._writer.base.documents()

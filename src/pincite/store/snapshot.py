@@ -7,8 +7,9 @@ out documents that were dropped, so they do not depend on how documents are spre
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
@@ -234,6 +235,16 @@ def _grouped(pairs: Iterator[tuple[Place, str]]) -> dict[str, list[Place]]:
 
 _OWNED = "chunks c JOIN documents d ON d.number = c.document"
 _KEYED = f"SELECT DISTINCT k.key, d.id FROM {_OWNED} JOIN keys k ON k.ordinal = c.ordinal"
+FROM_INDEX = "source_from_index"  # the way from an index in a folder to a document's file
+
+
+def source_file(meta: Mapping[str, str], folder: str | Path) -> Path:
+    """Return a document's file: where it was, or where it is if the index was moved with it."""
+    source = Path(meta.get("source", ""))
+    if FROM_INDEX in meta and not source.exists():
+        beside = Path(os.path.normpath(Path(folder).resolve() / meta[FROM_INDEX]))
+        return beside if beside.exists() else source
+    return source
 
 
 class Snapshot:

@@ -84,7 +84,10 @@ class Drawing:
                 with file.open("rb") as stream:
                     self._checked[stamp] = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError:
-            raise gone from None
+            raise SourceError(
+                f"{file.name} is not where it was when it was ingested",
+                hint="its text can be read; ingest the file from where it is now",
+            ) from None
         if self._checked[stamp] != sha256:
             raise gone
 

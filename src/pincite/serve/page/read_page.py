@@ -21,6 +21,7 @@ from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import Look, PageRoute, TheLook, exact_place, render, span_of
 from pincite.serve.page.text import MarkedText, stretch
 from pincite.serve.requests import Reader
+from pincite.store.snapshot import source_file
 
 # Places of one level that the outline lists, around the open one.
 OUTLINE = 120
@@ -69,7 +70,8 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
         "labels": index.snapshot.pages(look.doc).labels,
     }
     if view == "page":
-        return values | _page(look, meta, boxes, path, drawing)
+        file = source_file(meta, index.snapshot.folder)
+        return values | _page(look, file, meta, boxes, path, drawing)
     if view == "changes":
         return values | {"changes": _changes(index, look, above)}
     begin = look.rest.get("from", "")
@@ -161,13 +163,18 @@ def _editions(
 
 
 def _page(
-    look: Look, meta: dict[str, str], boxes: Sequence[Box], path: str, drawing: Drawing
+    look: Look,
+    file: Path,
+    meta: dict[str, str],
+    boxes: Sequence[Box],
+    path: str,
+    drawing: Drawing,
 ) -> dict[str, Any]:
     """Return one page of a PDF with the passage boxed; why not, if it cannot be drawn."""
     pages = sorted({box.page for box in boxes})
     number = look.number("page") or (pages or [1])[0]
     try:
-        facts = drawing.facts(Path(meta["source"]), meta["sha256"], number)
+        facts = drawing.facts(file, meta["sha256"], number)
     except PinciteError as error:
         text = look.but(rest={"view": "text"}).url(path)
         return {"page": None, "problem": error.message, "hint": error.hint, "text_url": text}
@@ -319,7 +326,7 @@ async def page_image(
         meta = index.snapshot.meta(look.doc)
         if meta is None or not look.doc.lower().endswith(".pdf") or not meta.get("source"):
             raise StoreError(f"no pages of {look.doc!r}", hint="only PDFs have pages to draw")
-        return Path(meta["source"]), meta["sha256"]
+        return source_file(meta, index.snapshot.folder), meta["sha256"]
 
     file, sha256 = await visit.read(look.c, find)
     drawn = await drawing.work.run(DRAW_SECONDS, drawing.picture, file, sha256, page, width)
