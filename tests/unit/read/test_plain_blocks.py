@@ -168,6 +168,24 @@ def test_contents_say_what_is_a_heading() -> None:
     assert not [each for each in paragraphs(text) if "Sizes" in each]
 
 
+def test_contents_may_be_broken_without_indent_and_list_titles_without_a_number() -> None:
+    text = (
+        "Answers\n\nTable of Contents\n\nPreface\n1. Choice\n    1.1. What is the difference? Why\n"
+        "    should one choose?\n    1.2. none\nA. manual page\n    A.1. NAME\n\nPreface\n\n"
+        "Words.\n\nChapter 1. Choice\n\n1.1. What is the difference? Why should one\n"
+        "choose?\n\nWords.\n\n1.2. none\n\nWords.\n\nAppendix A. manual page\n\nA.1. NAME\n\nLs.\n"
+    )
+    found = [b for b in plain_blocks(text) if b.kind == "heading"]
+    assert [(text[b.start : b.end].replace("\n", " "), b.level) for b in found] == [
+        ("Preface", 2),
+        ("Chapter 1. Choice", 2),
+        ("1.1. What is the difference? Why should one choose?", 5),
+        ("1.2. none", 5),
+        ("Appendix A. manual page", 1),
+        ("A.1. NAME", 4),
+    ]
+
+
 def test_names_in_small_letters_are_headings_only_in_order_and_alone() -> None:
     text = (
         "4.1 Control\n\nWords.\n\n4.2 docs\n\nThere were\n4.3 docs in it.\n\n4.3 files\n\nWords.\n"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.model.locators import HEADING_RANK, HeadingLabel, heading_label
+from pincite.model.locators import HEADING_RANK, LETTERED, HeadingLabel, heading_label
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
 from pincite.read.formats.blocks import CONTENTS_TITLE
 from pincite.read.structure.numbering import Number, number_of
@@ -21,13 +21,14 @@ _LINE = re.compile(r"[^\r\n\f\u2028\u2029]*(?:\r\n|[\r\n\f\u2028\u2029]|\Z)")
 _UNDERLINE = re.compile(r"([=~*^.#+\"'`-])\1{2,}")
 _BULLET = re.compile(r"[-*+•o·][ \t]+")
 _SIGNS = re.compile(r"[|=_<>{}$\\]")  # of code and tables
-_LETTER = re.compile(r"[A-Z]\.\s+[A-ZÀ-Þ]")
+_LETTER = re.compile(r"[A-Z]\.\s+[A-Za-zÀ-ÿ]")
 _LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]*[0-9ivxlc]*$")
 _SENTENCE = re.compile(r"\b(?:may|must|shall|is|are|was|were|has|have|can|will|does?|should)\b")
 _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
 _ENDED = re.compile(r"[.;:!?)\]”\"]\s*$")
 _LONGEST = 100
 _BEAM = 16
+_AS_CHAPTERS = 0  # the level of a listed title without a number, until theirs is known
 _MANY = 3  # headings that are underlined or listed: then the others are, too
 _BELIEVED = 6.0  # the cost of taking for words what looks like a heading
 _SURE = 9.0  # the cost of taking a line for words that is said to be a heading
@@ -155,7 +156,7 @@ def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_ContentsEntry]]]
     is_titled = is_contents = False
     position = 0
     while position < len(lines):
-        entry = _entry(lines, position)
+        entry = _entry(lines, position, is_titled=is_titled)
         # Where a title comes again the list is over: it is the first heading of the text.
         is_known = lines[position].after_break and not is_contents
         is_again = entry is not None and (entry.key in own or (is_known and entry.key in before))
@@ -165,7 +166,7 @@ def _runs(lines: Sequence[_Line]) -> Iterator[tuple[bool, list[_ContentsEntry]]]
             run, own, is_titled, is_contents = [], set(), False, False
         if entry is None:
             at = position - _is_rule(lines, position)
-            title = CONTENTS_TITLE.fullmatch(lines[at].words)
+            title = CONTENTS_TITLE.fullmatch(lines[at].words) if lines[at].after_break else None
             is_titled = title is not None
             is_contents = title is not None and not title["other"]
             position += 1
@@ -186,27 +187,45 @@ def _is_rule(lines: Sequence[_Line], position: int) -> bool:
     return is_near and _UNDERLINE.fullmatch(line.words) is not None
 
 
-def _entry(lines: Sequence[_Line], position: int) -> _ContentsEntry | None:
-    """Return the entry that a numbered line and its broken rest make, if they can be one."""
+def _entry(lines: Sequence[_Line], position: int, *, is_titled: bool) -> _ContentsEntry | None:
+    """Return the entry that a line and its broken rest make, if they can be one.
+
+    Under "Contents" it may have no number, and its rest may stand as far left as itself.
+    """
     line = lines[position]
     if len(line.words) > _LONGEST + 20 or _is_rule(lines, position + 1):
         return None
     words, end = _without_bullet(line.words), position + 1
     if _LETTER.match(words):  # "A. Examples" in a list is "Appendix A. Examples" in the text
         words = f"Appendix {words}"
-    if heading_label(words[:_LONGEST]).scheme not in HEADING_RANK:
-        return None
-    hang = line.indent + len(line.words) - len(words)
+    if not _is_label(words):
+        return _plain_entry(lines, position) if is_titled else None
+    hang = line.indent + len(line.words) - len(_without_bullet(line.words))
     while end < min(position + 4, len(lines)) and not lines[end].after_break:
         rest = lines[end]
         is_broken = rest.indent >= hang and rest.indent > line.indent
-        if not is_broken or heading_label(_without_bullet(rest.words)).scheme in HEADING_RANK:
+        is_broken = is_broken or (is_titled and rest.indent == line.indent)
+        if not is_broken or _is_label(_without_bullet(rest.words)) or _LETTER.match(rest.words):
             break
         words, end = f"{words} {rest.words}", end + 1
     name = heading_label(_LEADERS.sub("", words))
-    if not name.title or words.endswith((";", ",", ":")):
+    if not name.title or (words.endswith((";", ",", ":")) and not is_titled):
         return None
     return _ContentsEntry(position, end, _key(name))
+
+
+def _plain_entry(lines: Sequence[_Line], position: int) -> _ContentsEntry | None:
+    """Return the entry of a title without a number, such as "Preface"."""
+    words = _LEADERS.sub("", _without_bullet(lines[position].words))
+    following = lines[position + 1] if position + 1 < len(lines) else None
+    is_listed = following and not following.after_break and _is_label(following.words)
+    if not is_listed or len(words) > 60 or not words[0].isupper() or _ENDED.search(words):
+        return None
+    return _ContentsEntry(position, position + 1, _key(HeadingLabel("", "", words, "")))
+
+
+def _is_label(words: str) -> bool:
+    return heading_label(words[:_LONGEST]).scheme in HEADING_RANK
 
 
 def _without_bullet(words: str) -> str:
@@ -287,8 +306,17 @@ def _underlined(
 
 def _listed(position: int, lines: Sequence[_Line], contents: _Contents) -> _HeadingCandidate | None:
     """Return the heading that a line makes, or up to three, if the contents have it."""
-    if not contents.titles or heading_label(lines[position].words[:_LONGEST]).scheme == "":
+    line = lines[position]
+    if not contents.titles:
         return None
+    if not _is_label(line.words):
+        is_alone = line.after_break and (
+            position + 1 == len(lines) or lines[position + 1].after_break
+        )
+        key = _key(HeadingLabel("", "", line.words, ""))
+        if not is_alone or key not in contents.titles:
+            return None
+        return _HeadingCandidate(position, line.end, _AS_CHAPTERS, _SURE)
     words = ""
     for at in range(position, min(position + 3, len(lines))):
         if at > position and (lines[at].after_break or at in contents.lines):
@@ -384,7 +412,10 @@ def _at_margin(
     found: Sequence[_HeadingCandidate], lines: Sequence[_Line]
 ) -> list[_HeadingCandidate]:
     """Return the candidates without lines of examples: set deeper than headings that are listed."""
-    listed = Counter(lines[c.line].indent for c in found if c.chain and c.drop >= _SURE)
+    numbered = [c for c in found if c.chain and c.drop >= _SURE]
+    top = min((c.level for c in numbered if c.chain not in LETTERED), default=2)
+    found = [c._replace(level=top) if c.level == _AS_CHAPTERS else c for c in found]
+    listed = Counter(lines[c.line].indent for c in numbered)
     if listed.total() < _MANY:
         return list(found)
     margin = listed.most_common(1)[0][0]
