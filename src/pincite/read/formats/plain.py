@@ -411,7 +411,10 @@ def _heading_length(line: _Line, name: HeadingLabel, following: _Line | None) ->
 def _at_margin(
     found: Sequence[_HeadingCandidate], lines: Sequence[_Line]
 ) -> list[_HeadingCandidate]:
-    """Return the candidates without lines of examples: set deeper than headings that are listed."""
+    """Return the candidates without what is no heading beside those that are listed.
+
+    Lines of examples are set deeper, and titles in capitals would be listed, too.
+    """
     numbered = [c for c in found if c.chain and c.drop >= _SURE]
     top = min((c.level for c in numbered if c.chain not in LETTERED), default=2)
     found = [c._replace(level=top) if c.level == _AS_CHAPTERS else c for c in found]
@@ -419,7 +422,7 @@ def _at_margin(
     if listed.total() < _MANY:
         return list(found)
     margin = listed.most_common(1)[0][0]
-    return [c for c in found if c.chain or lines[c.line].indent <= margin]
+    return [c for c in found if c.chain or (lines[c.line].indent <= margin and c.drop >= _SURE)]
 
 
 def _with_support(
