@@ -99,6 +99,9 @@ READERS = {
     ".docx": "formats.docx",
     ".epub": "formats.epub",
     ".xml": "formats.laws_xml",
+    **dict.fromkeys((".xlsx", ".xlsm"), "formats.xlsx"),
+    ".ods": "formats.ods",
+    ".odt": "formats.odt",
 }
 _IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")

@@ -19,17 +19,49 @@ _TRANSITIONAL = b"http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 W = "{" + _TRANSITIONAL.decode() + "}"
 
 
+def whole_office_file(data: bytes, name: str, old: str, new: str) -> None:
+    """Raise SourceError for a file under a password, or of the format before this one."""
+    if data.startswith(_OLE):
+        raise SourceError(
+            f"{name} is encrypted, or of the old format .{old}",
+            hint=f"open it in LibreOffice or Office and save it as .{new} without a password",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedParts:
+    """The parts of an Office file that one of them names."""
+
+    by_id: dict[str, str]
+    roles: tuple[tuple[str, str], ...]  # "…/styles" and a path
+
+    def first(self, role: str) -> str:
+        """Return the path of the part in a role, empty where there is none."""
+        return next((path for known, path in self.roles if known.endswith(f"/{role}")), "")
+
+
+def related_parts(archive: Archive, source: str) -> RelatedParts:
+    """Return what a part names; what lies outside of the file is never looked at."""
+    folder, base = posixpath.split(source)
+    relations = archive.part(posixpath.join(folder, "_rels", f"{base}.rels"))
+    by_id, roles = {}, []
+    for relation in relations if relations is not None else ():
+        if local_name(relation) != "Relationship" or relation.get("TargetMode") == "External":
+            continue
+        path = posixpath.join("/", folder, relation.get("Target", ""))
+        path = posixpath.normpath(path).lstrip("/")
+        by_id[relation.get("Id", "")] = path
+        roles.append((relation.get("Type", ""), path))
+    return RelatedParts(by_id, tuple(roles))
+
+
 class WordArchive:
     """Gives the XML parts of a Word document by their role."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        if data.startswith(_OLE):
-            raise SourceError(
-                f"{name} is encrypted, or of the old format .doc",
-                hint="open it in Word or LibreOffice and save it as .docx without a password",
-            )
+        whole_office_file(data, name, "doc", "docx")
         self._archive = Archive(data, name, "DOCX")
-        self.main = self._target("", "officeDocument") or "word/document.xml"
+        self.main = related_parts(self._archive, "").first("officeDocument") or "word/document.xml"
 
     def document(self) -> Element:
         """Return the main part."""
@@ -40,8 +72,7 @@ class WordArchive:
 
     def related(self, role: str) -> Element | None:
         """Return the part that the main one names in a role, such as ``styles``."""
-        target = self._target(self.main, role)
-        return self.part(target) if target else None
+        return self.part(related_parts(self._archive, self.main).first(role))
 
     def part(self, path: str) -> Element | None:
         """Return a part as XML under the usual names, None where there is none."""
@@ -50,18 +81,6 @@ class WordArchive:
             return None
         name = f"{self._archive.name} ({path})"
         return parse_xml(words.replace(_STRICT, _TRANSITIONAL), name)
-
-    def _target(self, source: str, role: str) -> str:
-        """Return the path of the part that another one names in a role."""
-        folder, base = posixpath.split(source)
-        relations = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
-        for relation in relations if relations is not None else ():
-            if local_name(relation) != "Relationship" or relation.get("TargetMode") == "External":
-                continue
-            if relation.get("Type", "").endswith(f"/{role}"):
-                path = posixpath.join("/", folder, relation.get("Target", ""))
-                return posixpath.normpath(path).lstrip("/")
-        return ""
 
 
 def value(parent: Element | None, tag: str) -> str | None:
