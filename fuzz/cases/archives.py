@@ -182,6 +182,51 @@ _PACKED: dict[str, Callable[[], bytes] | bytes] = {
     "no archive": b"Words.",
     "empty": b"",
 }
+
+
+def _sheet(inner: str) -> bytes:
+    """Return a workbook with one sheet of this."""
+    relation = '<a><Relationship Id="r1" Type="/worksheet" Target="s.xml"/></a>'
+    return zipped(
+        ("xl/workbook.xml", '<w xmlns:r="r"><sheet name="S" r:id="r1"/></w>'),
+        ("xl/_rels/workbook.xml.rels", relation),
+        ("xl/s.xml", f"<worksheet><sheetData>{inner}</sheetData></worksheet>"),
+    )
+
+
+def _ods(inner: str) -> bytes:
+    table = f'<t:table t:name="S">{inner}</t:table>'
+    return zipped(
+        (
+            "content.xml",
+            f'<o:c xmlns:o="o" xmlns:t="t" xmlns:x="x"><o:body><o:spreadsheet>{table}'
+            "</o:spreadsheet></o:body></o:c>",
+        )
+    )
+
+
+_MANY = 't:number-rows-repeated="999999999"'
+_WIDE = 't:number-columns-repeated="999999999"'
+
+
+def _row(number: int) -> str:
+    return f"<row><c><v>{number}</v></c><c><v>{number * 7919 % 65_537}</v></c></row>"
+
+
+_OFFICE: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "a sheet of 300,000 rows": ("xlsx", lambda: _sheet("".join(map(_row, range(300_000))))),
+    "the same row again and again": ("xlsx", lambda: _sheet(_row(1) * 300_000)),
+    "a cell in the last row and column": ("xlsx", lambda: _sheet('<row><c r="XFD1048576"><v>1</v></c></row>')),
+    "numbers beyond all numbers": ("xlsx", lambda: _sheet("<row><c><v>1e999</v></c><c><v>NaN</v></c></row>" * 2)),
+    "a billion rows by repetition": ("ods", lambda: _ods(f"<t:table-row {_MANY}><t:table-cell {_WIDE}><x:p>1</x:p></t:table-cell></t:table-row>")),
+    "a billion laughs in a workbook": ("xlsx", lambda: zipped(("xl/workbook.xml", entity(LAUGHS, "&a9;")))),
+    "a billion laughs in a text": ("odt", lambda: zipped(("content.xml", entity(LAUGHS, "&a9;")))),
+    "a show without slides": ("pptx", lambda: zipped(("ppt/presentation.xml", "<p/>"))),
+    "groups without end": ("rtf", lambda: b"{\\rtf1" + b"{" * 3_000_000),
+    "raw bytes without end": ("rtf", lambda: b"{\\rtf1\\bin9999999999 x}"),
+    "a million controls": ("rtf", lambda: b"{\\rtf1 word" + b"\\b0\\i0" * 500_000 + b"\\par}"),
+    "a million cells in a row": ("rtf", lambda: b"{\\rtf1\\intbl " + b"x\\cell" * 1_000_000 + b"\\row\\pard}"),
+}  # fmt: skip
 CASES = [
     *(
         Case("DOCX and ZIP", name, File("x.docx", make, never=SECRET))
@@ -189,4 +234,5 @@ CASES = [
     ),
     *(Case("EPUB", name, File("x.epub", make, never=SECRET)) for name, make in _BOOKS.items()),
     *(Case("gzip", name, File("x.txt.gz", make)) for name, make in _PACKED.items()),
+    *(Case("Office", name, File(f"x.{end}", make)) for name, (end, make) in _OFFICE.items()),
 ]

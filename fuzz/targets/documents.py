@@ -46,7 +46,84 @@ XML = (
     b'</Section><TableGroup><table><title>S</title><tgroup cols="2"><colspec colname="1"/><thead>'
     b'<row><entry morerows="1">I</entry><entry namest="1" nameend="2">D</entry></row></thead>'
     b"<tbody><row><entry>1</entry></row></tbody></tgroup></table></TableGroup></Body></Regulation>",
-    b"<Statute><Body><Section><Label>2</Label><Text>A<Sup>2</Sup></Text></Section></Body></Statute>",
+    b"<Statute><Body><Section><Label>2</Label><Text>A<Sup>2</Sup></Text></Section></Body></"
+    b"Statute>",
+    b'<bill><main id="m"><section id="a"><num>SEC. 1.</num><heading>F</heading><subsection id="b">'
+    b"<num>(a)</num><content>x<quotedContent><paragraph><num>(1)</num></paragraph></quotedContent>."
+    b"</content></subsection><continuation>y</continuation></section></main></bill>",
+    b'<ACT><ENACTING.TERMS><ARTICLE IDENTIFIER="001"><TI.ART>Article 1</TI.ART><PARAG><NO.PARAG>1.'
+    b"</NO.PARAG><ALINEA><LIST><ITEM><NP><NO.P>(a)</NO.P><TXT>s</TXT></NP></ITEM></LIST></ALINEA>"
+    b"</PARAG></ARTICLE></ENACTING.TERMS></ACT>",
+    b'<DIV5 NODE="1" TYPE="PART"><HEAD>PART 9</HEAD><DIV8 TYPE="SECTION"><HEAD>1.1 F.</HEAD><'
+    b"P>(a) T"
+    b"</P><TABLE><TR><TD>1</TD></TR></TABLE></DIV8></DIV5>",
+)
+REL = b'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+def _relations(role: bytes, target: bytes) -> bytes:
+    return b'<a><Relationship Id="r1" Type="/%s" Target="%s"/></a>' % (role, target)
+
+
+BOOK_PARTS = (
+    *("xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/worksheets/sheet1.xml"),
+    *("xl/sharedStrings.xml", "xl/styles.xml"),
+)
+BOOK = (
+    b"\0".join(
+        (
+            b'<workbook %s><sheets><sheet name="Rates" r:id="r1"/></sheets></workbook>' % REL,
+            _relations(b"worksheet", b"worksheets/sheet1.xml"),
+            b'<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Size</t></is></c>'
+            b'<c r="B1" t="str"><v>Fee</v></c></row><row r="2"><c r="A2"><v>1</v></c><c r="B2'
+            b'" s="1">'
+            b'<f>1+1</f><v>2.5</v></c></row><row r="9"><c><v>45413</v></c></row></sheetData>'
+            b'<mergeCells><mergeCell ref="A1:A2"/></mergeCells></worksheet>',
+            b"<sst><si><t>a</t></si></sst>",
+            b'<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0.0&quot; mm&quot;;[h]:mm"/>'
+            b'</numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>',
+        )
+    ),
+)
+DECK_PARTS = (
+    *("ppt/presentation.xml", "ppt/_rels/presentation.xml.rels", "ppt/slides/slide1.xml"),
+)
+DECK = (
+    b"\0".join(
+        (
+            b'<p:p xmlns:p="p" %s><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:p>' % REL,
+            _relations(b"slide", b"slides/slide1.xml"),
+            b'<p:sld xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree><p:sp><p:nvSpPr><p:nvPr>'
+            b'<p:ph type="title"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>T</a:t></a:r></a:p>'
+            b"</p:txBody></p:sp><p:graphicFrame><a:tbl><a:tr><a:tc gridSpan='2'><a:txBody><a"
+            b":p><a:r>"
+            b"<a:t>x</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl></p:graphicFrame></p:spTree>"
+            b"</p:cSld></p:sld>",
+        )
+    ),
+)
+ODF = b'xmlns:o="o" xmlns:t="t" xmlns:x="x" xmlns:s="s"'
+ODS = (
+    b'<o:c %s><o:body><o:spreadsheet><t:table t:name="R"><t:table-row t:number-rows-repeated="3">'
+    b'<t:table-cell t:number-columns-spanned="2"><x:p>A</x:p></t:table-cell><t:covered-table-cell/>'
+    b'<t:table-cell o:value-type="float" t:number-columns-repeated="2"><x:p>1<x:s x:c="2"/>2</x:p>'
+    b"</t:table-cell></t:table-row></t:table></o:spreadsheet></o:body></o:c>" % ODF,
+)
+ODT_PARTS = ("content.xml", "styles.xml")
+ODT = (
+    b'<o:c %s><x:list-style s:name="L"><x:list-level-style-number x:level="1" s:num-format="a" '
+    b's:num-suffix=")"/></x:list-style><o:body><o:text><x:h x:outline-level="1">Fees</x:h><x:p>Ten'
+    b"<x:note><x:note-citation>1</x:note-citation><x:note-body><x:p>n</x:p></x:note-body></x:note>"
+    b'</x:p><x:list x:style-name="L"><x:list-item><x:p>one</x:p></x:list-item></x:list><t:table>'
+    b"<t:table-row><t:table-cell><x:p>A</x:p></t:table-cell></t:table-row></t:table></o:text>"
+    b"</o:body></o:c>\0<o:s %s/>" % (ODF, ODF),
+)
+RTF = (
+    b"{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0\\fcharset0 A;}}{\\stylesheet{\\s1 heading 1;}"
+    b"}{\\info"
+    b"{\\title T}}\\pard\\s1 Fees\\par\\pard{\\listtext (a)\\tab}Ten {\\b per} m{\\super 2}"
+    b"{\\footnote N.}"
+    b"\\u8364?\\'e9\\par\\trowd\\intbl A\\cell B\\cell\\row\\pard End\\par}",
 )
 JSON = (
     json.dumps([{"text": "Page one. (a) x", "page_idx": 0}, {"text": "Two", "page_idx": 1}]),
@@ -128,16 +205,16 @@ def read(name: str, data: bytes) -> ParsedDocument:
     return loaded
 
 
-def read_docx(data: bytes) -> None:
-    """Read a Word file whose parts are these: bytes that begin as an archive are one as it is."""
+def read_zipped(ending: str, names: Sequence[str], data: bytes) -> None:
+    """Read a file whose parts are these: bytes that begin as an archive are one as it is."""
     if data[:2] == b"PK":
-        read("x.docx", data)
+        read(f"x.{ending}", data)
         return
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, part in zip(WORD_PARTS, data.split(b"\0"), strict=False):
+        for name, part in zip(names, data.split(b"\0"), strict=False):
             archive.writestr(name, part)
-    read("x.docx", stream.getvalue())
+    read(f"x.{ending}", stream.getvalue())
 
 
 @cache
@@ -214,6 +291,13 @@ def _format(name: str, seeds: Sequence[bytes], words: Sequence[str], **more: Any
     return Target(f"read-{name}", LAW, check, lambda: seeds, words, **more)
 
 
+def _zipped(
+    ending: str, names: Sequence[str], seeds: Callable[[], Sequence[bytes]], words: Sequence[str]
+) -> Target:
+    check: Callable[[bytes], object] = partial(read_zipped, ending, names)
+    return Target(f"read-{ending}", LAW, check, seeds, words, most_bytes=8192)
+
+
 _NUMBERED = (
     "(a)",
     "(i)",
@@ -238,7 +322,14 @@ TARGETS = [
     ),
     _format("json", [each.encode() for each in JSON], ('"text":', '"items":', "[", "{", "1e999")),
     _format("csv", CSV, (",", ";", "\t", '"', "\n", "(mm)", "over 5"), smoke=400),
-    Target("read-docx", LAW, read_docx, word_seeds, _WORD, most_bytes=8192),
+    _zipped("docx", WORD_PARTS, word_seeds, _WORD),
+    _zipped("xlsx", BOOK_PARTS, lambda: BOOK, ("<c r=", "<v>", "<row", "<mergeCell ref=", "A1:B2")),
+    _zipped("pptx", DECK_PARTS, lambda: DECK, ("<a:t>", "<a:p>", "<a:tc", "<p:sp>", "gridSpan=")),
+    _zipped("ods", ("content.xml",), lambda: ODS, ("<t:table-cell>", "repeated=", "<x:p>", "9999")),
+    _zipped(
+        "odt", ODT_PARTS, lambda: ODT, ("<x:p>", "<x:list>", "<x:h>", "<t:table-row>", "<x:s>")
+    ),
+    _format("rtf", RTF, ("{\\*\\", "\\par ", "\\cell ", "\\row ", "\\u-1?", "\\'e9", "{", "}")),
     _format("pdf-here", [], ("BT", "ET", "Tj", "/Kids", "obj"), smoke=15, most_bytes=16384),
     Target(
         "read-pdf",

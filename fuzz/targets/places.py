@@ -19,8 +19,9 @@ from pincite.model.tables import find_cells, intervals_of, parse_table, row_span
 from pincite.model.types import Filters
 from pincite.model.units import CalculationError, quantities
 from pincite.read.chunks import estimated_tokens
+from pincite.read.dates import as_iso, stated_dates
 from pincite.read.extracted import Pages
-from pincite.read.load import as_iso, find_files, stated_dates
+from pincite.read.load import find_files
 from pincite.read.references.citations import citations, french_citations
 from pincite.read.structure.numbering import depths, marks
 from pincite.update import ingest_files

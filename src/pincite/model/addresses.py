@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pincite.model.tables import Table
+from pincite.model.tables import Cell, Table, row_names, unit_of
 
 _CELL = r"\$?(?P<column>[A-Za-z]{1,3})\$?(?P<row>[1-9]\d{0,6})"
 _BARE = re.compile(_CELL)
@@ -100,3 +100,14 @@ def place_in(table: Table, address: CellAddress) -> tuple[int, int] | None:
     if not top <= address.row <= bottom or not 0 <= column < len(table.columns):
         return None
     return max(-1, address.row - (bottom - len(table.rows) + 1)), column
+
+
+def cell_at(table: Table, row: int, column: int) -> Cell:
+    """Return a cell by its place in a table; one of the head is its column's name."""
+    name = table.columns[column]
+    if row < 0:
+        return Cell(row, column, "", name, name, "", (), "")
+    value = table.rows[row][column] if column < len(table.rows[row]) else ""
+    named = row_names(table.rows)[row]
+    key = f"{table.columns[0]}: {table.rows[row][0]}"
+    return Cell(row, column, named, name, value, unit_of(name), table.notes_of(value), key)

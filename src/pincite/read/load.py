@@ -102,6 +102,8 @@ READERS = {
     **dict.fromkeys((".xlsx", ".xlsm"), "formats.xlsx"),
     ".ods": "formats.ods",
     ".odt": "formats.odt",
+    ".pptx": "formats.pptx",
+    ".rtf": "formats.rtf",
 }
 _IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")

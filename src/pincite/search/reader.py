@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Self, overload
 
 from pincite.index.filters import NOTHING, audience_of, explain
-from pincite.index.opened import SEPARATOR, OpenIndex, rows_of_cell
+from pincite.index.opened import SEPARATOR, OpenIndex, rows_of_cell, tables_at
+from pincite.model.addresses import cell_address, cell_at
 from pincite.model.editions import in_force, when
 from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
@@ -89,7 +90,8 @@ class TableCell:
     @property
     def citation(self) -> str:
         """The table, the row as its place is named, the column; ``Index.show`` takes it."""
-        return SEPARATOR.join((self.table.locator, self.cell.row_name, self.cell.column_name))
+        names = (self.table.locator, self.cell.row_name, self.cell.column_name)
+        return SEPARATOR.join(filter(None, names))
 
 
 def _finish(
@@ -340,8 +342,14 @@ class IndexReader:
     def cells(
         self, table: str, row: str, column: str = "", document: str | None = None
     ) -> list[TableCell]:
-        """Return the cells that a row's name or number and a column's name mean in a table."""
-        found = []
+        """Return the cells that a row's name or number and a column's name mean in a table.
+
+        Of a workbook's sheet, the row may also be the address of a cell: "B7".
+        """
+        address = cell_address(row, table) if not column else None
+        at = tables_at(self.snapshot, address) if address else ()
+        if found := [TableCell(chunk, cell_at(known, *place)) for chunk, known, place in at]:
+            return [each for each in found if document in (None, each.table.span.doc_id)]
         for chunk in self.show(table, document):
             parsed = parse_table(chunk.text)
             if parsed is None:

@@ -1,4 +1,4 @@
-"""What OpenDocument files share: the archive, styles, the numbers of lists, words of a paragraph."""
+"""What OpenDocument files share: the archive, styles, numbers of lists, words of a paragraph."""
 
 from __future__ import annotations
 

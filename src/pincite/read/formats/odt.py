@@ -58,6 +58,7 @@ class _TextWalk:
         self.writer, self.styles = writer, styles
         self.title = self.first_heading = ""
         self.hidden = 0
+        self.marker = "-"  # of the last item
         self.notes: list[tuple[str, Element]] = []
         self.boxes: list[Element] = []  # frames with text, to be written behind their paragraph
         self.counts: dict[str, list[int]] = {}  # of each list style, one number a level
@@ -106,10 +107,9 @@ class _TextWalk:
         if is_title and text.text():
             self.title = one_line(text.text(plain=True))
             self.writer.heading(1, self.title)
-        elif label:
-            self.writer.line(label, text.text(), depth - 1)
         elif depth:
-            self.writer.line("-", text.text(), depth - 1, goes_on=True)
+            self.marker = label or self.marker
+            self.writer.line(self.marker, text.text(), depth - 1, goes_on=not label)
         else:
             self.writer.paragraph(text.text())
         self.write_boxes()

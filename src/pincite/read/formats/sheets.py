@@ -27,6 +27,8 @@ from pincite.read.formats.blocks import (
 
 MAX_ROWS = 200_000  # of all sheets
 PART_ROWS = 1_000  # a longer table is cut, so that its rows are places
+ROW_PLACES = 20_000  # rows behind these are found by their table alone
+DATA_ROWS = 2_500  # in a part of such a table
 MAX_HEAD_ROWS = 5
 MAX_CAPTION = 110  # a longer line is no title
 _YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d\w?")
@@ -58,7 +60,7 @@ class SheetGrid:
             self.rows.setdefault(row, {})[column] = cell
 
     def spread_merged(self) -> None:
-        """Let a merged cell stand wherever it reaches, unless it is long; never beyond the sheet."""
+        """Let a merged cell stand wherever it reaches in the sheet, unless it is long."""
         last = max(self.rows, default=-1)
         widest = max((max(row) for row in self.rows.values()), default=-1)
         room = MAX_CELLS
@@ -156,9 +158,10 @@ class SheetWriter:
     def _table(
         self, grid: SheetGrid, region: _Region, count: int, names: list[Row], title: str
     ) -> None:
-        first = region.top + count
-        for start in range(first, region.bottom + 1, PART_ROWS):
-            end = min(start + PART_ROWS, region.bottom + 1)
+        start = first = region.top + count
+        while start <= region.bottom:
+            most = PART_ROWS if MAX_ROWS - self.rows < ROW_PLACES else DATA_ROWS
+            end = min(start + most, region.bottom + 1)
             if self.rows <= 0:
                 self._leave_out(grid, start)
                 return
@@ -171,6 +174,7 @@ class SheetWriter:
                 caption = f"({where})"
             body = _cells(grid, region, start, end)
             self.writer.table(TableText(names, body, caption))
+            start = end
 
     def _leave_out(self, grid: SheetGrid, row: int) -> None:
         message = f"sheet {grid.name!r} from row {row + 1:,} on: more than {MAX_ROWS:,} rows"
