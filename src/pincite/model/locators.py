@@ -95,7 +95,7 @@ cláusula   es    0 number   -     cláusulas
 klausel    de    0 number   -     klauseln
 ziffer     de    0 number   -     ziffern
 subsection en    0 inner    1     subsections
-item       en    0 inner    2     items
+item       en    2 inner    2     items
 subparagraph en  0 step     2     subparagraphs
 subclause  en    0 step     2     subclauses
 step       en    0 step     2     steps
@@ -192,6 +192,7 @@ def is_plural(form: str) -> bool:
 
 # What ingest makes its patterns of.
 HEADING_RANK = {each.word: each.level for each in PLACE_WORDS if each.level}
+HEADING_RANK["named item"] = HEADING_RANK.pop("item")  # "Item 7", where "(a)" is an item
 _SECTION_RANK = HEADING_RANK["section"]
 HEADING_RANK |= dict.fromkeys(("§", "decimal", "bare"), _SECTION_RANK)
 HEADING_WORD = any_of(each.word for each in PLACE_WORDS if each.level)
@@ -403,7 +404,7 @@ def heading_label(line: str) -> HeadingLabel:
 def _numbered(found: dict[str, str], title: str) -> HeadingLabel:
     form, number = found.get("word", "").lower(), found["number"]
     word = singular(form) if form not in ("", "§") else form
-    scheme = word or "decimal"
+    scheme = "named item" if word == "item" else word or "decimal"
     # A section is cited by its number alone; "Section IV" would be lost among chapters.
     if HEADING_RANK[scheme] == _SECTION_RANK and (word in ("", "§") or number[0].isdigit()):
         canonical = number

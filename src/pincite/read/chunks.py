@@ -8,6 +8,7 @@ from base64 import b32encode
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
@@ -178,6 +179,7 @@ class _Maker:
         self.is_cut = [False] * len(clauses)
         self.ids = [""] * len(clauses)
         self.used: Counter[tuple[str, str]] = Counter()
+        self.alone: set[str] = set()  # titles with nothing below them
         for i in range(len(clauses) - 1, 0, -1):
             parent = clauses[i].parent
             self.children[parent].insert(0, i)
@@ -186,9 +188,24 @@ class _Maker:
                 self.is_cut[parent] = True
 
     def by_clause(self) -> Iterator[Chunk]:
-        """Yield every clause; the searched ones do not overlap."""
+        """Yield every clause; the searched ones do not overlap, and none is a title alone."""
+        titles: list[str] = []  # that stand alone before the chunk to come
+        for chunk in self._clauses():
+            if chunk.searched and titles:
+                chunk = replace(chunk, context="\n".join((*titles, chunk.context)).strip())
+                titles = []
+            elif chunk.kind == "section" and chunk.id in self.alone:
+                titles = [*titles[-2:], chunk.title]
+            yield chunk
+
+    def _clauses(self) -> Iterator[Chunk]:
         covered_to = 0  # end of the last chunk that is searched whole
         for i, clause in enumerate(self.clauses):
+            if self._is_title_alone(i):
+                chunk = self._chunk(i, searched=False)
+                self.alone.add(chunk.id)
+                yield chunk
+                continue
             covered = clause.start < covered_to
             whole = not covered and self._stays_whole(i)
             yield self._chunk(i, searched=whole)
@@ -215,6 +232,12 @@ class _Maker:
                 if page is not None and len(spans) > 1:
                     locator += f" part {number}"
                 yield self._piece(0, span, locator)
+
+    def _is_title_alone(self, i: int) -> bool:
+        """Return whether a section is a title and nothing else; its words go with what follows."""
+        clause = self.clauses[i]
+        is_bare = clause.kind == "section" and not clause.label and not self.children[i]
+        return is_bare and i + 1 < len(self.clauses) and not self._body(i)
 
     def _stays_whole(self, i: int) -> bool:
         clause = self.clauses[i]

@@ -299,7 +299,13 @@ _LARGER = 1.12
 _LONGEST = 200  # characters
 _MAX_LINES = 4
 _WIDEST_GAP = 3.0  # in sizes, between two words; more is a row of a table
-_FIGURE = re.compile(rf"(?i:{FIGURE_WORD}|source|note)\b")
+_FIGURE = re.compile(rf"(?i:{FIGURE_WORD}|source|note(?! [0-9]))\b")
+# "(In millions)", "(Former name, if changed since last report)": about the line above.
+_REMARK = re.compile(
+    r"\(.*\)$|\(?\s*(?:unaudited\b|(?:amounts|dollars|figures|shares|all)?\b[^()]{0,30}\bin"
+    r" (?:thousands|millions|billions)\b)",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?;:,]['”’)]*$")
 _LETTERS = re.compile(r"[^\W\d_]")
 
@@ -374,6 +380,8 @@ def is_heading(paragraph: Paragraph, usual: PageMeasure) -> bool:
     if len(lines) > _MAX_LINES or len(text) > _LONGEST or len(_LETTERS.findall(text)) < 2:
         return False
     if BULLET.match(text) or _FIGURE.match(text) or is_table_caption(text) or lines[0].turned:
+        return False
+    if _REMARK.match(text):
         return False
     size = lines[0].size
     is_numbered = heading_label(text).scheme in HEADING_RANK

@@ -213,8 +213,10 @@ def number_of(name: HeadingLabel) -> Number:
     if (word := number.lower().replace("-", "")) in NUMBER_WORDS:
         return (NUMBER_WORDS.index(word) + 1,)
     for part in re.split(r"[.–\-()]+", number):
-        if digits := re.match(r"[0-9]{1,9}", part):
-            values.append(int(digits.group()))
+        if digits := re.match(r"([0-9]{1,9})([A-Za-z]?)$", part):
+            values.append(int(digits[1]))
+            if digits[2]:  # "Item 1A" comes between 1 and 2
+                values.append(ord(digits[2].lower()) - 96)
         elif part:
             found = readings(f"({part})") if part.isalpha() and part.isascii() else ()
             is_letter = name.scheme in LETTERED and len(part) == 1

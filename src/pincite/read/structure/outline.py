@@ -33,6 +33,9 @@ _FOOTNOTE = re.compile(
 )
 
 
+_LETTERED_NOTE = re.compile(r"\([a-z0-9]{1,2}\)")
+
+
 @dataclass(frozen=True, slots=True)
 class CaptionedTable:
     """A table's span with caption and footnotes, and what its caption says."""
@@ -67,7 +70,7 @@ def find_tables(text: str, blocks: Sequence[Block]) -> list[CaptionedTable]:
             first = position - 1
         if above is None and (caption := _below(text, blocks, position)):
             last = position + 1
-        last = _footnotes(text, blocks, last)
+        last = _footnotes(text, blocks, position, last)
         start = min(above.start if above else block.start, block.start)
         found = caption or _Caption(start, "", "", False)
         tables.append(
@@ -138,14 +141,24 @@ def _below(text: str, blocks: Sequence[Block], position: int) -> _Caption | None
     return caption if caption and caption.number else None
 
 
-def _footnotes(text: str, blocks: Sequence[Block], last: int) -> int:
+def _is_lettered_note(note: str, text: str, table: Block) -> bool:
+    """Return whether a paragraph below a table explains a mark that stands behind its words."""
+    mark = _LETTERED_NOTE.match(note)
+    if mark is None or table.kind != "table":
+        return False
+    behind = re.compile(rf"[^\W\d_][.%’”\"]? ?{re.escape(mark.group())}(?!\w)")
+    return behind.search(text, table.start, table.end) is not None
+
+
+def _footnotes(text: str, blocks: Sequence[Block], table: int, last: int) -> int:
     """Return the index of the last block that holds footnotes of the table."""
     while last + 1 < len(blocks) and blocks[last + 1].kind == "paragraph":
         block = blocks[last + 1]
         above_next = last + 2 < len(blocks) and blocks[last + 2].kind == "table"
         if above_next and _above(text, block):
             break
-        if not _FOOTNOTE.match(text, block.start, block.end):
+        note = text[block.start : block.end]
+        if not _FOOTNOTE.match(note) and not _is_lettered_note(note, text, blocks[table]):
             break
         last += 1
     return last

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 from pincite.model.locators import HEADING_RANK, HeadingLabel, heading_label
@@ -15,13 +16,13 @@ from pincite.read.structure.numbering import LINE, Number, is_wrapped, number_of
 _SECTION = HEADING_RANK["section"]
 _DIVISION = 1  # exhibits and schedules, in which numbers begin anew
 _WITHIN = 8  # a title that stands within a section, whatever its number
-_GROUP = 2  # a title without a number that stands over sections
 _LOST_BREAKS = 400  # a longer line may have lost its breaks: paragraphs begin within it
 _LOOK = 250  # characters behind a label that tell whether it is one
 _MANY_KNOWN = 3
 _BACK = 60.0  # numbers do not go back without a reason
 _CERTAIN = 1e6  # the cost of taking for words what the document calls a heading
 _BEAM = 24
+_ENTRY, _FEWEST = 200, 4  # of a table of contents: characters of an entry, entries
 _LONGEST = 120
 # Where a paragraph may begin within such a line: behind a sentence, at what looks like a label.
 _INNER = re.compile(
@@ -73,7 +74,7 @@ def with_sections(text: str, blocks: Sequence[Block], *, is_told: bool = False) 
     if is_told:
         found = [c._replace(drop=_CERTAIN) if c.is_known else c for c in found]
         found = [c for c in found if c.is_known or not _is_single(c)]
-    candidates = _of_one_style(found)
+    candidates = _without_contents(_of_one_style(found), blocks)
     named = {candidate.start for candidate in candidates}
     titles = [b.start for b in blocks if b.kind == "heading" and b.start not in named]
     accepted = _in_order(candidates, titles, len(text))
@@ -82,7 +83,8 @@ def with_sections(text: str, blocks: Sequence[Block], *, is_told: bool = False) 
     if is_told:
         return _parted(text, blocks, accepted)
     kept = {candidate.start for candidate in accepted}
-    refused = {c.start for c in found if c.is_known and _is_single(c)} - kept
+    listed = {c.start for c in found} - {c.start for c in candidates}
+    refused = {c.start for c in found if c.is_known and (_is_single(c) or c.start in listed)} - kept
     blocks = [replace(b, kind="paragraph", level=0) if b.start in refused else b for b in blocks]
     return _levelled(_parted(text, blocks, accepted), accepted)
 
@@ -188,6 +190,31 @@ def _in_order(found: Sequence[_Candidate], titles: Sequence[int], length: int) -
         chosen = _cheapest(members, _Bounds(sorted(c.start for c in kept), titles))
         kept += _supported(chosen, length) if rank == _SECTION else chosen
     return sorted(kept)
+
+
+def _without_contents(found: Sequence[_Candidate], blocks: Sequence[Block]) -> list[_Candidate]:
+    """Return the candidates without a table of contents: runs of titles that come again.
+
+    "PART I" above a table or a list of pages, with another one further on, belongs to one as well.
+    """
+    last = {(c.name.canonical.lower()): c.start for c in found}
+    kinds = [*(block.kind for block in blocks[1:]), "paragraph"]
+    found = [
+        c
+        for c in found
+        if last[c.name.canonical.lower()] == c.start
+        or HEADING_RANK[c.name.scheme] >= _SECTION
+        or kinds[c.block] not in ("code", "table")
+    ]
+    kept: list[_Candidate] = []
+    run: list[_Candidate] = []
+    for candidate, after in zip_longest(found, found[1:]):
+        run.append(candidate)
+        if after is None or after.start - candidate.start > _ENTRY:
+            again = sum(last[c.name.canonical.lower()] > run[-1].start for c in run)
+            kept += run if len(run) < _FEWEST or 2 * again < len(run) else []
+            run = []
+    return kept
 
 
 def _of_one_style(found: Sequence[_Candidate]) -> list[_Candidate]:
@@ -324,18 +351,29 @@ def _levelled(blocks: Sequence[Block], accepted: Sequence[_Candidate]) -> list[B
     first = accepted[0].start
     done = list(blocks)
     has_words = False  # between a heading and the next number
-    after: Number = (0,)  # that number
+    after: _Candidate | None = None  # which has that number
+    highest = min((_level(c) for c in accepted if _level(c) > _DIVISION), default=_SECTION)
     for place in range(len(blocks) - 1, -1, -1):
         block = blocks[place]
         if block.kind != "heading":
             has_words = True
             continue
         if found := numbered.get(block.start):
-            level = HEADING_RANK[found.name.scheme] + len(found.number) - 1
-            has_words, after = False, found.number
-        elif has_words and after > (1,) and block.start > first:
+            level = _level(found)
+            has_words, after = False, found
+        elif place == 0:
+            level = block.level  # the title of all
+        elif after is None or _level(after) == _DIVISION:
+            level = _DIVISION + block.level
+        elif has_words and after.number > (1,) and block.start > first:
             level = _WITHIN + block.level
         else:
-            level = min(block.level, _GROUP)
+            level = min(block.level + _DIVISION, highest - 1)
         done[place] = replace(block, level=level)
     return done
+
+
+def _level(candidate: _Candidate) -> int:
+    """Return the level of a section by the word and the parts of its number."""
+    number = candidate.name.canonical.rpartition(" ")[2]
+    return HEADING_RANK[candidate.name.scheme] + number.count(".") * number[0].isdigit()
