@@ -6,8 +6,8 @@ names (`is_open`), were looked at while the reader was written; the others are o
 What a contract numbers is found here by other means than the reader's: every number that may open a
 section, wherever it stands in the text, of which the longest run counts in which each is
 the next after the one before (`numbered`). A section is found where a place has that number
-and begins with the words that follow it in the text. Sections of 12 contracts of the other half
-were read by people, and stand here as facts (`READ`).
+and begins with the words that follow it in the text. The sections of 12 contracts of the other half
+were read off by hand, and stand here as facts (`READ`).
 
 A locator is made up where its last label does not stand at the start of its place, where a
 parent's does not stand at the parent's start, where labels of one list do not follow each other,
@@ -47,8 +47,42 @@ OPENS = re.compile(
 SAMPLES = 200
 PLACES = re.compile(r"(?P<section>[^(>]*?)(?P<items>(?:\([0-9A-Za-z.]{1,6}\))*)")
 
-# Read by people, in contracts of the other half: contract, then its sections.
-READ: dict[str, str] = {}
+# Read off by hand: twelve of fourteen contracts that chance chose of the other half (the two
+# longest, of 117,000 and 120,000 characters, were left out), by the first letters of their names.
+READ: dict[str, str] = {
+    "AULAMERICANUNITTRUST": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 19 18.1 18.1.1 18.1.2 18.1.3 18.2 18.2.1 "
+        "18.2.2 18.2.3 18.3 18.3.1 18.3.2 18.3.3 18.3.4"
+    ),
+    "CANOPETROLEUM_INC_12": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21",
+    "EuromediaHoldingsCor": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29"
+    ),
+    "FLOTEKINDUSTRIESINCC": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32"
+    ),
+    "KIROMICBIOPHARMA_INC": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
+    "NETGEAR_INC_04_21_20": "1 2 3 19",
+    "PerformanceSportsBra": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31"
+    ),
+    "SPIENERGYCO_LTD_03_0": (
+        "1 2 3 4 5 6 7 8 9 10 1.1 1.2 1.3 1.4 1.5 1.6 1.7 1.8 1.9 2.1 2.2 2.3 2.4 2.5 3.1 3.2 4.1 "
+        "4.2 5.1 5.2 6.1 6.2 6.3 6.4 7.1 8.1 9.1 9.2 10.1 10.2 10.3 10.4 10.5 10.6 10.7 10.8 10.9 "
+        "10.10 10.11 10.12 10.13 10.14 10.15"
+    ),
+    "TEARDROPGOLFCO_10_23": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30"
+    ),
+    "ULTRAGENYXPHARMACEUT": "1 2 3 4 5 6 7 8 9",
+    "WOMENSGOLFUNLIMITEDI": "11.6 11.7",
+    "WORLDWIDESTRATEGIESI": (
+        "1 2 3 4 5 6 7 8 9 10 2.1 2.2 2.3 2.4 2.5 2.6 2.7 3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 4.5 4.6 "
+        "4.7 4.8 4.9 4.10 4.11 4.12 4.13 4.14 4.15 5.1 5.2 5.3 6.1 6.2 6.3 6.4 6.5 7.1 7.2 7.3 "
+        "7.4 7.5 7.6 7.7 7.8 8.1 8.2 8.3 8.4 9.1 9.2 9.3 9.4 9.5 9.6 10.1 10.2 10.3 10.4 10.5 "
+        "10.6 10.7 10.8 10.9 10.10 10.11 10.12 10.13 10.14 10.15 10.16"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +157,8 @@ def longest(found: Sequence[Numbered]) -> list[Numbered]:
         before = [best[last] for last in best if is_next(last, each.number)]
         if before:
             length, trail = max(before, key=lambda item: item[0])
-            if length + 1 > best.get(each.number, (0, None))[0]:
+            # Of two runs as long the later one: numbers of a list come before the next section.
+            if length + 1 >= best.get(each.number, (0, None))[0]:
                 best[each.number] = (length + 1, (each, trail))
     trail: object = max(best.values(), key=lambda item: item[0])[1]
     run: list[Numbered] = []
@@ -193,7 +228,8 @@ def made_up(document: ParsedDocument, gold: Sequence[Numbered], text: str) -> It
     twice = Counter(chunk.locator for chunk in chunks.values())
     for chunk in chunks.values():
         labels = PLACES.fullmatch(chunk.locator)
-        if labels is None or not (labels["items"] or own_number(chunk)):
+        is_item = chunk.kind == "clause" and labels is not None and labels["items"]
+        if labels is None or not (is_item or own_number(chunk)):
             continue
         told = f"{chunk.locator}: {chunk.text[:50]!r}"
         fault = ""
@@ -201,12 +237,13 @@ def made_up(document: ParsedDocument, gold: Sequence[Numbered], text: str) -> It
             fault = "label is not at its start"
         elif twice[chunk.locator] > 1:
             fault = "two places are called so"
-        elif (parent := chunks.get(chunk.parent or "")) and not has_label(parent):
+        elif not has_label(chunks.get(chunk.parent or "", chunk)):
             fault = "label of its parent is not at the parent's start"
         elif labels["items"]:
             section = section_at(gold, place_in(chunk, letters, offsets))
             named = own_section(labels["section"])
-            if section and named and named[: len(section)] != section:
+            numbers = {each.number for each in gold if not each.is_article}
+            if section and named in numbers and named[: len(section)] != section:
                 fault = f"stands in section {'.'.join(map(str, section))}"
         yield f"{fault}: {told}" if fault else ""
 
@@ -217,7 +254,9 @@ def own_section(name: str) -> Number:
 
 
 def has_label(chunk: Chunk) -> bool:
-    """Return whether the last label of a locator stands at the start of its place."""
+    """Return whether the last label of a locator, if it has one, stands at its place's start."""
+    if chunk.kind == "section" and not own_number(chunk):
+        return True  # called by its title
     item = re.search(r"\(([^()]+)\)$", chunk.locator)
     last = item[1] if item else chunk.locator.rsplit(" > ", 1)[-1].split()[-1]
     start = chunk.text[:60].lstrip("#*>\\_ ")
@@ -296,9 +335,8 @@ def of_half(files: Sequence[Path], half: str, form: str) -> list[Figure]:
         Figure(f"searched chunks that are a heading alone, {form}, {half}", alone),
     ]
     if read_total:
-        figures.append(
-            Figure(f"sections read by people, {form}", read_right / read_total, asked, read_total)
-        )
+        name = f"sections read off by hand, {form}, {half}"
+        figures.append(Figure(name, read_right / read_total, asked, read_total))
     return figures
 
 

@@ -350,7 +350,7 @@ _HEADINGS = (
     lazy_pattern(rf"(?P<label>(?P<word>§)§? ?(?P<number>{_ARABIC}{_PARENS}))(?!\w){_SEPARATOR}"),
     lazy_pattern(
         rf"(?P<label>(?P<number>(?:[0-9]+|[A-Z])(?:\.[0-9]+)+[A-Za-z]?{_HYPHENS}{_PARENS}))"
-        rf"(?:(?!\w){_SEPARATOR}|(?=[A-Z][a-z]))"
+        rf"(?!\.[0-9])(?:(?!\w){_SEPARATOR}|(?=[A-Z][a-z]))"
     ),
     lazy_pattern(r"(?P<label>(?P<number>[0-9]{1,3})[.)])(?:[ \t]+|$|(?=[A-Z]))"),
     lazy_pattern(r"(?P<label>(?P<bare>[0-9]{1,3}))[ \t]+(?=[A-ZÀ-Þ])"),

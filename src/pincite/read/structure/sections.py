@@ -78,14 +78,14 @@ def with_sections(text: str, blocks: Sequence[Block], *, is_told: bool = False) 
     named = {candidate.start for candidate in candidates}
     titles = [b.start for b in blocks if b.kind == "heading" and b.start not in named]
     accepted = _in_order(candidates, titles, len(text))
-    if all(candidate.is_known for candidate in accepted):
-        return list(blocks)
     if is_told:
         return _parted(text, blocks, accepted)
     kept = {candidate.start for candidate in accepted}
     listed = {c.start for c in found} - {c.start for c in candidates}
     refused = {c.start for c in found if c.is_known and (_is_single(c) or c.start in listed)} - kept
     blocks = [replace(b, kind="paragraph", level=0) if b.start in refused else b for b in blocks]
+    if all(candidate.is_known for candidate in accepted):
+        return blocks
     return _levelled(_parted(text, blocks, accepted), accepted)
 
 
