@@ -11,10 +11,9 @@ from pincite.index.opened import OpenIndex
 from pincite.index.vectors import NO_VECTOR
 from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
-from pincite.search.gather import HYBRID
+from pincite.search.gather import HYBRID, Meaning, WordScorer
 from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
-from pincite.search.scoring import Meaning, WordScorer
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000

@@ -1,89 +1,330 @@
-"""The first stages: candidates of every scorer as one fused table; what is named, in tiers."""
+"""The first stages: rows scored by words and by meaning as one table; what is named, in tiers.
+
+By words: BM25 over terms, pairs and the best window. By meaning: the cosine of vectors.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
 from typing import Protocol
 
 import numpy as np
 
-from pincite.index.opened import Rows
-from pincite.index.vectors import NO_VECTOR
-from pincite.search.candidates import NO_ROW, Candidates, Tier
-from pincite.search.query import ParsedQuery
-from pincite.search.routing import Route, Router
+from pincite.encode.cache import RememberedVectors
+from pincite.encode.models import Encoder
+from pincite.index.lexical import Bm25, Bm25Scorer, SegmentFields, window_scores
+from pincite.index.opened import OpenIndex, Rows, top_rows
+from pincite.index.vectors import NO_VECTOR, VectorIndex
+from pincite.model.tuning import LexicalTuning
+from pincite.model.types import Filters
+from pincite.search.candidates import NO_ROW, Candidates, Tier, fused
+from pincite.search.query import ParsedQuery, QueryReading
 from pincite.store.files import Array
-
-EPSILON = 1e-9
-RRF_K = 60
-
-
-def minmax(scores: Array, _: Sequence[float]) -> Array:
-    """Scale each column from its smallest to its largest value: 0 to 1."""
-    low, high = np.nanmin(scores, axis=0), np.nanmax(scores, axis=0)
-    scaled: Array = np.nan_to_num((scores - low) / (high - low + EPSILON))
-    return scaled
-
-
-def theoretical(scores: Array, floors: Sequence[float]) -> Array:
-    """Scale from the smallest value that is possible, so that a poor best one is no winner."""
-    low, high = np.asarray(floors), np.nanmax(scores, axis=0)
-    scaled: Array = np.nan_to_num((scores - low) / (high - low + EPSILON))
-    return scaled
-
-
-def zscore(scores: Array, _: Sequence[float]) -> Array:
-    """Count in standard deviations from the mean; what a retriever does not know is at the end."""
-    spread = (scores - np.nanmean(scores, axis=0)) / (np.nanstd(scores, axis=0) + EPSILON)
-    filled: Array = np.where(np.isnan(spread), np.nanmin(spread, axis=0), spread)
-    return filled
-
-
-def reciprocal_rank(scores: Array, _: Sequence[float]) -> Array:
-    """Take 1 / (60 + rank), scaled so that the best is 1; equal scores get equal ranks."""
-    fused = np.zeros_like(scores)
-    for column in range(scores.shape[1]):
-        values = scores[:, column]
-        known = ~np.isnan(values)
-        ordered = np.sort(values[known])
-        ranks = 1 + len(ordered) - np.searchsorted(ordered, values[known], side="right")
-        fused[known, column] = (RRF_K + 1) / (RRF_K + ranks)
-    return fused
-
-
-METHODS: dict[str, Callable[[Array, Sequence[float]], Array]] = {
-    "minmax": minmax,
-    "theoretical": theoretical,
-    "zscore": zscore,
-    "rrf": reciprocal_rank,
-}
-
-
-def fused(method: str, scores: Array, weights: Sequence[float], floors: Sequence[float]) -> Array:
-    """Return each retriever's share of the fused scores; a weight of 0 removes a retriever.
-
-    >>> fused("minmax", np.array([[2.0, 0.1], [1.0, 0.9]]), [0.4, 0.6], [0, -1]).round(6).tolist()
-    [[0.4, 0.0], [0.0, 0.6]]
-    """
-    if not len(scores):
-        return np.zeros_like(scores)
-    used = np.asarray(weights) > 0
-    shares = np.zeros_like(scores)
-    known = ~np.isnan(scores).all(axis=0)  # a retriever that found nothing says nothing
-    columns = np.flatnonzero(used & known).tolist()
-    if columns:
-        low = [floors[column] for column in columns]
-        shares[:, columns] = METHODS[method](scores[:, columns], low)
-        shares[:, columns] *= np.asarray(weights)[columns]
-    return shares
-
 
 # Something is always nearest in meaning; who asked should know that it is nothing but that.
 NO_WORD = "no word of the query is in what was searched: this is what is nearest in meaning"
 HYBRID = "hybrid"  # several scorers, fused
+# In a window one occurrence is nearly as good as three: what counts is how many terms meet.
+WINDOW_K1 = 0.2
+# An identifier that more chunks have is a name for something, not for a place.
+MAX_IDENTIFIED = 20
 NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class WordScorer:
+    """Scores all chunks by the words they share with a query.
+
+    The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
+    ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of other names, for less).
+
+    Args:
+        alias_weight: what other names are worth that documents give.
+    """
+
+    name = "lexical"
+    part_names = ("terms", "pairs", "window", "aliases")
+    floor = 0.0  # texts may have nothing in common
+
+    def __init__(
+        self,
+        index: OpenIndex,
+        settings: LexicalTuning | None = None,
+        rows: Rows | None = None,
+        *,
+        alias_weight: float = 0.0,
+    ) -> None:
+        self.settings = settings or LexicalTuning()
+        self.index = index.lexical
+        self.rows = rows or Rows(index)
+        self.alias_weight = alias_weight
+        bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
+        self.scorer = Bm25Scorer(self.index, bm25)
+
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        return f"{self.name} {self.settings} {self.alias_weight}"
+
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> WordScores:
+        """Return the scores of all rows for a query."""
+        return WordScores(self, query.readings, masks)
+
+
+class WordScores:
+    """The scores of one query."""
+
+    def __init__(
+        self, owner: WordScorer, readings: Sequence[QueryReading], masks: list[Array | None]
+    ):
+        self.owner = owner
+        self.readings = readings
+        settings = owner.settings
+        self.columns: list[dict[str, Array]] = []  # of each segment: parts but windows, by name
+        self.totals: list[Array] = []
+        for number, segment in enumerate(owner.index.segments):
+            columns = self._columns(number, segment)
+            total = reduce(np.add, columns.values()) if columns else np.zeros(len(segment.ids))
+            mask = masks[number]
+            self.columns.append(columns)
+            self.totals.append(total if mask is None else np.where(mask, total, 0.0))
+        # Rows whose parts were asked for, in rising order, and these.
+        self._known_parts: tuple[Array, Array] = (NO_ROWS, np.zeros((0, 0)))
+        self.window_depth = settings.window_depth if settings.window_weight else 0
+
+    @cached_property
+    def near(self) -> Array:
+        """The rows that get a window score, in rising order."""
+        if not self.window_depth:
+            return NO_ROWS
+        return np.sort(self._by_columns(self.window_depth)[: self.window_depth])
+
+    @cached_property
+    def windows(self) -> Array:
+        """The window part of the rows that are near the top."""
+        owner = self.owner
+        best = np.zeros(len(self.near))
+        for number, (chosen, inner) in owner.rows.by_segment(self.near):
+            segment = owner.index.segments[number]
+            for reading in self.readings:
+                terms = reading.terms.terms
+                own = np.ones(len(inner), dtype=bool)
+                if len(self.readings) > 1:
+                    own = segment.rows_in(reading.language)[inner]
+                if not own.any() or not terms:
+                    continue
+                best[chosen[own]] = window_scores(
+                    segment.stream,
+                    segment.stream_offsets,
+                    inner[own],
+                    vocabulary=len(segment.term.keys),
+                    positions=np.array([term.positions[number] for term in terms], dtype=int),
+                    weights=np.array(owner.scorer.weights(terms)),
+                    width=owner.settings.window_tokens,
+                    k1=WINDOW_K1,
+                )
+        return owner.settings.window_weight * best
+
+    def best(self, k: int) -> Array:
+        """Return the best ``k`` rows that share a term with the query, best first."""
+        found = self._by_columns(max(k, self.window_depth))
+        if not self.window_depth:  # then terms and pairs are all that there is
+            return found[:k]
+        if "near" not in self.__dict__:  # the first of these are the nearest: ask once for both
+            self.near = np.sort(found[: self.window_depth])
+        found = np.sort(found)
+        self._known_parts = found, self.parts(found)
+        return self.owner.rows.best(found, self._known_parts[1].sum(axis=1), k)
+
+    def parts(self, rows: Array) -> Array:
+        """Return the parts of the scores of any rows, one column a part."""
+        known, its_parts = self._known_parts
+        if len(known):  # who asks for the best asks for their parts next
+            at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+            if (known[at] == rows).all():
+                return np.asarray(its_parts[at])
+        found = np.zeros((len(rows), len(self.owner.part_names)))
+        for number, (chosen, inner) in self.owner.rows.by_segment(rows):
+            for name, values in self.columns[number].items():
+                found[chosen, self.owner.part_names.index(name)] = values[inner]
+        if self.window_depth and len(self.near):
+            at = np.searchsorted(self.near, rows)
+            at[at == len(self.near)] = 0
+            found[:, 2] = np.where(self.near[at] == rows, self.windows[at], 0.0)
+        return found
+
+    def identified(self) -> Array:
+        """Return the rows that have an identifier of the query: few, or it identifies nothing."""
+        found = []
+        words = {
+            word: term
+            for reading in self.readings
+            for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
+            if 0 < term.df <= MAX_IDENTIFIED and is_identifier(word)
+        }
+        for term in words.values():
+            for number, (start, end) in enumerate(term.postings):
+                inner = self.owner.index.segments[number].term.rows[start:end]
+                inner = inner[self.totals[number][inner] > 0]  # neither dropped nor filtered
+                found.append(inner + self.owner.rows.offsets[number])
+        return np.unique(np.concatenate(found)) if found else NO_ROWS
+
+    def _by_columns(self, k: int) -> Array:
+        """Return the best ``k`` rows by terms and pairs, best first."""
+        rows, scores = [NO_ROWS], [np.zeros(0)]
+        for total, offset in zip(self.totals, self.owner.rows.offsets[:-1], strict=True):
+            found = top_rows(total, k)
+            rows.append(found + offset)
+            scores.append(total[found])
+        return self.owner.rows.best(np.concatenate(rows), np.concatenate(scores), k)
+
+    def _columns(self, number: int, segment: SegmentFields) -> dict[str, Array]:
+        """Return the parts of the score of every row of a segment, each by its own language."""
+        owner, columns = self.owner, dict[str, Array]()
+        weight = owner.settings.bigram_weight
+        for reading in self.readings:
+            rows = segment.rows_in(reading.language) if len(self.readings) > 1 else None
+            if rows is not None and not rows.any():
+                continue
+            scored = {"terms": owner.scorer.scores(reading.terms.terms, number)}
+            if reading.terms.pairs and segment.pair is not None:
+                pairs = owner.scorer.scores(reading.terms.pairs, number, pairs=True)
+                scored["pairs"] = weight * pairs
+            for alias in reading.aliases:
+                scores = owner.scorer.scores(alias.terms, number)
+                if alias.pairs and segment.pair is not None:
+                    pairs = owner.scorer.scores(alias.pairs, number, pairs=True)
+                    scores = scores + weight * pairs
+                scored["aliases"] = scored.get("aliases", 0.0) + owner.alias_weight * scores
+            for name, values in scored.items():
+                values = values if rows is None else np.where(rows, values, 0.0)
+                columns[name] = columns[name] + values if name in columns else values
+        return columns
+
+
+def is_identifier(term: str) -> bool:
+    """Return whether a term names one thing: it has letters and digits, or numbers in parts.
+
+    >>> [is_identifier(term) for term in ("rg-58", "gc200", "314.23(f)", "2.5", "1984", "wire")]
+    [True, True, True, False, False, False]
+    """
+    has_digit = any(map(str.isdigit, term))
+    return has_digit and (any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1)
+
+
+# So many of the best by int8 are compared again in full precision. Fixed, so that top 10 is a
+# prefix of top 100; int8 misses by about 0.002, far less than the first hundred are apart.
+RESCORED = 400
+# More than this are not chosen from the nearest lists: too few rows are looked at there.
+MAX_RESCORED = 2000
+REMEMBERED_QUESTIONS = 16
+
+
+class Meaning:
+    """Scores all chunks that have a vector."""
+
+    name = "dense"
+    part_names = ("meaning",)
+    # The smallest score there is: cosines end at -1.
+    floor = NO_VECTOR
+
+    def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
+        self.vectors = vectors
+        self.encoder = encoder
+        self.rows = rows
+        # Several stages may ask for one question.
+        self.encode: Callable[[str], Array] = lru_cache(REMEMBERED_QUESTIONS)(self._encode)
+        # And answers compare the same sentences with one question after the other.
+        self.texts = RememberedVectors(encoder)
+
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        return f"{self.name} {self.encoder.spec.id}"
+
+    def _encode(self, text: str) -> Array:
+        """Return the vector of a question, which is to be written as it was meant."""
+        vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
+        self.vectors.check(len(vector))
+        return vector.astype(np.float32)
+
+    def cosines(self, text: str, rows: Array) -> Array:
+        """Return how near rows are to a question."""
+        run = MeaningScores(self.vectors, self.rows, self.encode(text), [])
+        return np.asarray(run.parts(rows)[:, 0])
+
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> MeaningScores:
+        """Return the scores of one query; without words there is no meaning."""
+        has_words = any(map(str.isalnum, query.corrected))
+        vector = self.encode(query.corrected) if has_words else None
+        return MeaningScores(self.vectors, self.rows, vector, masks)
+
+
+class MeaningScores:
+    """One query's vector against all others."""
+
+    def __init__(
+        self, vectors: VectorIndex, rows: Rows, vector: Array | None, masks: list[Array | None]
+    ) -> None:
+        self.vectors = vectors
+        self.rows = rows
+        self.vector = vector
+        self.masks = masks
+        # Rows compared in full precision, in rising order, and what came out: asked for twice.
+        self._compared = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+    def best(self, k: int, pool: int = RESCORED) -> Array:
+        """Return the ``k`` rows that are nearest, nearest first."""
+        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
+        if self.vector is None:
+            return rows[0]
+        pool = max(pool, 2 * k)
+        # Who asks for thousands gets them from all rows.
+        probed = {}
+        if pool <= MAX_RESCORED:
+            probed = self.vectors.nearest(self.vector, self.masks, pool)
+        for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
+            if number in probed:
+                found, near = probed[number]
+            else:  # all of its vectors are looked at
+                every, mask = self.vectors.approximate(number, self.vector), self.masks[number]
+                if mask is not None:
+                    every[~mask] = NO_VECTOR
+                found = top_rows(every, pool, above=NO_VECTOR)
+                near = every[found]
+            rows.append(found + offset)
+            scores.append(near)
+        found = self.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
+        candidates = np.sort(found)
+        exact = self._exact(candidates)
+        self._compared = (candidates, exact)
+        return self.rows.best(candidates, exact, k)
+
+    def parts(self, rows: Array) -> Array:
+        """Return the cosines of any rows, as one column."""
+        known, scores = self._compared
+        found = np.full((len(rows), 1), NO_VECTOR)
+        at = np.searchsorted(known, rows)
+        at[at == len(known)] = 0
+        is_known = known[at] == rows if len(known) else np.zeros(len(rows), dtype=bool)
+        found[is_known, 0] = scores[at[is_known]]
+        found[~is_known, 0] = self._exact(rows[~is_known])
+        return found
+
+    def _exact(self, rows: Array) -> Array:
+        """Return the cosines of rows in full precision."""
+        found = np.full(len(rows), NO_VECTOR)
+        if self.vector is None:
+            return found
+        for number, (chosen, inner) in self.rows.by_segment(rows):
+            found[chosen] = self.vectors.exact(number, inner, self.vector)
+        return found
+
+    def identified(self) -> Array:
+        """Return no rows: a meaning is no identifier."""
+        return np.zeros(0, dtype=np.int64)
 
 
 class Scores(Protocol):
@@ -124,6 +365,33 @@ class RowScorer(Protocol):
     def score(self, query: ParsedQuery, masks: list[Array | None]) -> Scores: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Groups with their shares of the evidence, best first, and how clear the choice is."""
+
+    names: tuple[str, ...]
+    shares: tuple[float, ...]
+    confidence: float  # 1: all evidence in one group; 0: the same in all
+    chosen: tuple[str, ...] = ()  # to be searched alone; none: search everything
+
+    def top(self, n: int) -> tuple[str, ...]:
+        return self.names[:n]
+
+    def narrowed(self, filters: Filters) -> Filters:
+        """Return filters for the chosen groups; those that name groups themselves stay."""
+        if not self.chosen or filters.groups:
+            return filters
+        return replace(filters, groups=tuple(sorted(self.chosen)))
+
+
+class Routes(Protocol):
+    """Guesses which part of a collection a question is about; see ``search/routing.py``."""
+
+    def route(self, query: ParsedQuery) -> Route: ...
+
+    def shares(self, route: Route, rows: Array) -> Array: ...
+
+
 @dataclass(frozen=True)
 class Gather:
     """Collects what its scorers find: each scores the candidates of all.
@@ -144,7 +412,7 @@ class Gather:
     method: str = "theoretical"
     depth: int = 0
     keep: int = 0
-    router: Router | None = None
+    router: Routes | None = None
 
     @property
     def name(self) -> str:

@@ -27,7 +27,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
 from pincite.model.types import PairScorer, Query, section_of
 from pincite.search.candidates import Candidates, Step, Tier
-from pincite.search.gather import Gather, put_places_first
+from pincite.search.gather import Gather, Meaning, WordScorer, put_places_first
 from pincite.search.graph import NeighbourLift
 from pincite.search.late import LateInteraction
 from pincite.search.metrics import Metrics, log
@@ -36,7 +36,6 @@ from pincite.search.query import ParsedQuery, QueryReader
 from pincite.search.rerank import CrossEncode, Threshold
 from pincite.search.routing import Router
 from pincite.search.scorers import open_scorer
-from pincite.search.scoring import Meaning, WordScorer
 from pincite.store.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from pincite.index.opened import Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates
-from pincite.search.gather import Gather
+from pincite.search.gather import Gather, Meaning
 from pincite.search.query import ParsedQuery
-from pincite.search.scoring import Meaning
 
 TEXT = (
     "# Rules\n\n## 1 Permits\n\nA permit has a duration.\n\n## 2 Hot work\n\nIt needs a permit.\n"

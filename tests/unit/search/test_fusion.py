@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.search.gather import METHODS, RRF_K, fused
+from pincite.search.candidates import METHODS, RRF_K, fused
 
 FLOORS = [0.0, -1.0]
 numbers = st.floats(0, 50).map(lambda x: round(x, 3))
