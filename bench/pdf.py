@@ -4,14 +4,14 @@
                         [--python docling=PATH] [--python llama-index=PATH] [--json FILE]
 
 Each reader has its own process, which reads every document once; the processor time of that
-process and its threads counts, without the time to import. Pincite reads with tables, headings
-and boxes; pypdf gives text; pdfplumber gives text, and in a second run text and tables. Word
-recall is the share of the words of pdfium's raw text, with their number, that a reader's text has:
-running heads and hidden text, which Pincite leaves out on purpose, count as missing. Headings are
-the share of the bookmarks' titles that are headings (lines with `#`) in what the reader gives. A
-reader that is not installed or fails is named with the reason. docling needs models that it
-downloads; docling-parse is the part of it that takes the characters out of the pages, before any
-model: docling as a whole cannot be faster than that.
+process and its threads counts, without the time to import. Pincite reads with tables, headings and
+boxes; pypdfium2, which it reads characters with, and pypdf give text; pdfplumber gives text, and
+in a second run text and tables. Word recall is the share of the words of pdfium's raw text, with
+their number, that a reader's text has: running heads and hidden text, which Pincite leaves out on
+purpose, count as missing. Headings are the share of the bookmarks' titles that are headings (lines
+with `#`) in what the reader gives. A reader that is not installed or fails is named with the
+reason. docling needs models that it downloads; docling-parse is the part of it that takes the
+characters out of the pages, before any model: docling as a whole cannot be faster than that.
 """
 
 from __future__ import annotations
@@ -52,8 +52,13 @@ READERS = {
     "pincite": """
 import pincite
 from pathlib import Path
-from pincite.read.formats.pdf import read
+from pincite.read.pdf.reader import read
 run("pincite", pincite.__version__, lambda path: read(Path(path).read_bytes(), path).text)
+""",
+    "pypdfium2": """
+import pypdfium2
+run("pypdfium2", pypdfium2.version.PYPDFIUM_INFO.version, lambda path: "\\n".join(
+    page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(path)))
 """,
     "pypdf": """
 import pypdf
@@ -162,8 +167,8 @@ def found_titles(titles: list[str], text: str) -> int:
     return sum(any(h.endswith(title) or title.endswith(h) for h in heads) for title in titles)
 
 
-def read_all(name: str, python: str, paths: list[str]) -> dict[str, object]:
-    """What a reader made of the documents, or why it could not be run."""
+def read_all(name: str, python: str, paths: list[str], **places: str) -> dict[str, object]:
+    """What a reader made of the documents, or why it could not be run; with an environment."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         try:
@@ -173,7 +178,7 @@ def read_all(name: str, python: str, paths: list[str]) -> dict[str, object]:
                 capture_output=True,
                 text=True,
                 timeout=SECONDS,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env={**os.environ, "OMP_NUM_THREADS": "1", **places},
             )
         except subprocess.TimeoutExpired:
             return {"why": f"not done after {SECONDS} seconds"}
