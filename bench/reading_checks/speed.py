@@ -1,8 +1,9 @@
 """Pages of PDF that one core reads in a second, beside other readers, in one run.
 
 Documents: of FinanceBench, CUAD and `pdf/manuals` those of at most 130 pages, in the order of a
-hash of their names, until there are 500 pages. All readers read all of them twice, in turns, each
-in a process of its own; the better time counts (`bench/pdf.py` says what each of them does).
+hash of their names, until there are 200 pages. Each reader reads all of them in a process of its
+own, whose processor time counts; Pincite does so three times, in turns with the checkout that it is
+compared with, and the best of each counts (`bench/pdf.py` says what each reader does).
 `PINCITE_PEERS` names the Python in whose environment pdfplumber and docling-parse are installed,
 `PINCITE_BEFORE` a checkout of Pincite to be compared with.
 """
@@ -18,7 +19,7 @@ import pdf
 from reading_checks.figures import Figure
 
 FOLDERS = ("financebench/pdfs", "cuad/pdf", "pdf/manuals")
-PAGES, LONGEST, ROUNDS = 500, 130, 2
+PAGES, LONGEST, ROUNDS = 200, 130, 3
 
 
 def run(data: Path) -> list[Figure]:
@@ -37,8 +38,10 @@ def run(data: Path) -> list[Figure]:
         readers[name] = (name, peers, "")
     seconds: dict[str, list[float]] = {name: [] for name in readers}
     why: dict[str, str] = {}
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         for name, (reader, python, path) in readers.items():
+            if number and reader != "pincite":
+                continue
             found = pdf.read_all(reader, python, list(pages), PYTHONPATH=path)
             if "why" in found or found["failed"]:
                 why[name] = str(found.get("why") or found["failed"])[:100]

@@ -18,7 +18,7 @@ _WIDEST_GAP = 12  # pages of a run that print no number
 _HEIGHT = 0.006  # share of the page that two numbers at one height may differ
 _MARGIN = 0.13  # share of the page at its top and bottom
 _LARGE = 1.4  # times the usual size of a page
-_LABEL = r"((?:[A-Z]{1,3}|\d{1,3})[-–])?(\d{1,6}|[ivxlc]{1,7}|[IVXLC]{1,7})"
+_LABEL = r"([A-Z]{1,3} ?[-–] ?|\d{1,3}[-–])?(\d{1,6}|[ivxlc]{1,7}|[IVXLC]{1,7})"
 _ALONE = re.compile(
     r"(?:(?i:page|p\.|seite|pagina|página)\s?)?[-–—|•·~\[(\s]*"
     rf"{_LABEL}[-–—|•·~\])\s.]*(?:(?i:of|de|di|von|/)\s?\d{{1,4}})?[-–—|•·\s.]*"
@@ -149,10 +149,13 @@ def _between(page: int, one: str, after: int, other: str) -> Iterator[tuple[int,
 
 
 def _candidates(lines: Sequence[Line]) -> Iterator[PrintedNumber]:
-    """Yield the numbers of the two uppermost and the two lowest lines, and at the sides."""
+    """Yield the numbers of the uppermost and the lowest lines, and at the sides.
+
+    A notice of two or three lines may stand below a number, a title above it.
+    """
     texts = [line for line in lines if line.text and not line.table]
     upright = sorted((line for line in texts if not line.turned), key=lambda line: line.box[1])
-    ends = {id(line): line for line in (*upright[:2], *upright[-2:])}
+    ends = {id(line): line for line in (*upright[:3], *upright[-4:])}
     usual = median(line.size for line in texts) if texts else 0.0
     for line in (*ends.values(), *(line for line in texts if line.turned)):
         if line.size > _LARGE * usual and not _is_in_margin(line):
@@ -183,7 +186,7 @@ def _is_in_margin(line: Line) -> bool:
 
 
 def _number(line: Line, match: re.Match[str], *, is_alone: bool) -> PrintedNumber:
-    before, digits = (match[1] or "").replace("–", "-"), match[2]
+    before, digits = (match[1] or "").replace("–", "-").replace(" ", ""), match[2]
     if digits.isdecimal():
         kind, value = "figures", int(digits)
     else:

@@ -32,6 +32,7 @@ def numbered(labels: list[str]) -> Pdf:
         (["5", "6", "7", "8"], {1: "5", 2: "6", 3: "7", 4: "8"}),
         (["i", "ii", "iii", "1", "2", "3"], {1: "i", 2: "ii", 3: "iii", 4: "1", 5: "2", 6: "3"}),
         (["F-9", "F-10", "F-11"], {1: "F-9", 2: "F-10", 3: "F-11"}),
+        (["A - 2", "A - 3", "A - 4"], {1: "A-2", 2: "A-3", 3: "A-4"}),
         (["- 4 -", "- 5 -", "- 6 -"], {1: "4", 2: "5", 3: "6"}),
         (["Page 11 of 40", "Page 12 of 40", "Page 13 of 40"], {1: "11", 2: "12", 3: "13"}),
         (["1", "2", "3", "4"], {}),  # called by their place in the file
@@ -42,6 +43,16 @@ def test_numbers_that_run_along_are_labels(labels: list[str], called: dict[int, 
     found = parsed(numbered(labels))
     assert found.pages.labels == called
     assert {word for word in labels if f" {word} " in found.text.replace("\n", " ")} <= {"8a"}
+
+
+def test_a_notice_may_stand_below_the_number() -> None:
+    pdf = Pdf()
+    for place in range(4):
+        pdf.page().lines(72, 100, [f"{'abcdefghij'[place] * 4} {FULL}"] * (4 + place))
+        pdf.lines(72, 200, [f"- {31 + place} -", "Confidential parts were", "left out of it."])
+    found = parsed(pdf)
+    assert found.pages.labels == {1: "31", 2: "32", 3: "33", 4: "34"}
+    assert "32" not in found.text
 
 
 def test_numbers_that_do_not_run_along_stay() -> None:
