@@ -70,7 +70,7 @@ def test_a_quotation_names_its_own_page(index: Index) -> None:
 def test_a_sentence_of_a_model_that_takes_words_over_names_their_page(index: Index) -> None:
     answer = Asker(index).answer("How short shall a bonding wire be?")
     source = next(each for each in answer.sources if WIRES in each.text)
-    verifier = Verifier([source], index.opened.analyzer.of("en"))
+    verifier = Verifier([source], index.opened.analyzer_of("rods.pdf"))
     sentence, _ = verifier.check(WIRES, [source.number])
     assert [(each.page, each.page_label) for each in sentence.citations] == [(4, "14")]
 
