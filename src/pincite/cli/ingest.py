@@ -172,7 +172,12 @@ def _tell_gaps(call: Call, documents: list[str]) -> None:
     if not documents:
         return
     with open_snapshot(call.index, call.settings.store) as snapshot:
-        counts = audit(snapshot, documents).counts()
+        report = audit(snapshot, documents)
+    counts = report.counts()
+    scans = [gap for gap in report.gaps if gap.kind == "scanned_page"]
+    if scans:
+        more = f" (and {counted(len(scans) - 1, 'document')} more)" if len(scans) > 1 else ""
+        say(f"{scans[0].document}{more}: {scans[0].message}", style="yellow")
     if counts:
         words = ", ".join(gaps_in_words(kind, count) for kind, count in counts.items())
         say(f"gaps: {words}; see: pincite audit", style="yellow")

@@ -25,7 +25,7 @@ TITLES = {
     "empty_section": ("section without words", "sections without words"),
     "table_not_read": ("table that could not be read well", "tables that could not be read well"),
     "duplicate_document": ("document that is there twice", "documents that are there twice"),
-    "scanned_page": ("scanned page", "scanned pages"),
+    "scanned_page": ("document with scanned pages", "documents with scanned pages"),
     "hidden_text": ("hidden text that was left out", "hidden texts that were left out"),
     "skipped_content": ("part that was left out", "parts that were left out"),
     "bad_page": ("page that could not be read", "pages that could not be read"),

@@ -276,7 +276,7 @@ def read(data: bytes, name: str) -> ExtractedText:
         blocks,
         writer.pages(pages.labels),
         writer.boxes,
-        pages.findings,
+        _one_scan(pages.findings, len(pages.pages)),
     )
 
 
@@ -366,11 +366,23 @@ def _of_picture(
     page: pdfium.PdfPage, number: int, words: list[Word]
 ) -> tuple[list[Word], ReaderWarning]:
     """Return a scanned page's words by OCR where that is installed, and what to tell the user."""
-    told = "its text cannot be read without OCR"
     if is_available():
         words = recognised_words(page)
-        told = f"{len(words)} words were read by OCR, check them"
-    return words, ReaderWarning("scanned_page", f"page {number} is a picture: {told}", number)
+    return words, ReaderWarning("scanned_page", f"page {number} is a picture", number)
+
+
+def _one_scan(findings: Sequence[ReaderWarning], count: int) -> list[ReaderWarning]:
+    """Return the findings with one for all scanned pages: what to do about them is said once."""
+    scans = [each for each in findings if each.kind == "scanned_page"]
+    if not scans:
+        return list(findings)
+    told = f"{len(scans)} of {count} pages are pictures"
+    if is_available():
+        told += ", read by OCR: check what they say"
+    else:
+        told += ' and were not read; pip install "pincite[ocr]" and ingest with --rebuild'
+    rest = [each for each in findings if each.kind != "scanned_page"]
+    return [ReaderWarning("scanned_page", told, scans[0].page), *rest]
 
 
 def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph]:

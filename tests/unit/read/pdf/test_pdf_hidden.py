@@ -122,6 +122,16 @@ def test_a_scanned_page_among_others_is_reported() -> None:
     found = read(pdf.bytes(), "made.pdf")
     [finding] = found.findings
     assert (finding.kind, finding.page) == ("scanned_page", 2)
+    assert finding.message.startswith("1 of 2 pages are pictures")
+
+
+def test_scanned_pages_are_told_once_with_what_to_do() -> None:
+    pdf = Pdf().page().text(72, 100, HONEST)
+    for _ in range(3):
+        pdf.page().picture(10, 10, 590, 770)
+    [finding] = read(pdf.bytes(), "made.pdf").findings
+    assert finding.message.startswith("3 of 4 pages are pictures")
+    assert "OCR" in finding.message or "pincite[ocr]" in finding.message
 
 
 def test_a_small_picture_does_not_make_a_scan() -> None:
