@@ -107,6 +107,7 @@ tabla      es    0 table    known tablas
 figure     en,fr 0 figure   -     figures fig. figs.
 figura     it,es 0 figure   -     figuras
 abbildung  de    0 figure   -     abbildungen abb.
+chart      en    0 figure   -     charts
 """
 # In French laws: what the parts of a section are called, as the English words for the same.
 FRENCH_PARTS = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Literal, Protocol
 
-# "text" is a stretch that goes on below a table; a "piece" is cut out of something too long.
+# "text" is a stretch that goes on below a table or figure; a "piece" is cut out of a long one.
 Kind = Literal[
-    "document", "section", "clause", "table", "row", "exception", "note", "text", "piece"
+    "document", "section", "clause", "table", "row", "figure", "exception", "note", "text", "piece"
 ]
 
 

@@ -110,7 +110,7 @@ def _uppermost(covers: Sequence[Cover], frame: Frame) -> npt.NDArray[np.int32]:
 def _cover(found: Painted, order: int, frame: Frame) -> Cover | None:
     if found.kind not in _PICTURES and found.kind != c.FPDF_PAGEOBJ_PATH:
         return None
-    box = _seen_box(found.handle, found.outer, frame)
+    box = seen_box(found.handle, found.outer, frame)
     if box is None or min(box[2] - box[0], box[3] - box[1]) < _SMALLEST:
         return None
     if found.kind in _PICTURES:
@@ -133,7 +133,8 @@ def _fill(handle: object) -> Colour | None:
     return red.value, green.value, blue.value, alpha.value
 
 
-def _seen_box(handle: object, outer: Matrix, frame: Frame) -> Box | None:
+def seen_box(handle: object, outer: Matrix, frame: Frame) -> Box | None:
+    """Return where an object stands on the page as seen."""
     left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     if not c.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
         return None

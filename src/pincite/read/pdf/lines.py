@@ -67,6 +67,7 @@ class Line:
     table: FoundTable | None = None
     continues: bool = False  # a table that goes on with the one of the page before
     repeated: int = 0  # rows of that one's head, printed again
+    figure: tuple[float, float, float, float] | None = None  # box of the picture it captions
     heading: int = 0  # the level of the heading it belongs to
     heading_group: int = 0  # lines of one heading have the same
     gap: float = 0.0  # the widest between two words, in sizes

@@ -21,6 +21,7 @@ from pincite.model.types import ReaderWarning
 from pincite.read.extracted import ExtractedText, spared
 from pincite.read.formats.blocks import TITLE_CHARS, titled
 from pincite.read.pdf.characters import MAX_CHARACTERS, Frame, frame_of, words_of
+from pincite.read.pdf.figures import mark_figures
 from pincite.read.pdf.headings import (
     BookmarkTarget,
     contents_span,
@@ -359,7 +360,10 @@ def _read_page(
     if tables:
         free = (w for w in words if w in named or not any(t.holds(*w.middle) for t in tables))
         words = list(free)
-    return page_lines(words, tables, page=number, width=frame.width, height=frame.height)
+    lines = page_lines(words, tables, page=number, width=frame.width, height=frame.height)
+    with spared(f"figures of page {number}", findings, number):
+        mark_figures(page, frame, lines)
+    return lines
 
 
 def _of_picture(

@@ -130,7 +130,9 @@ class ParagraphWriter:
             is_first = not self.boxes or self.boxes[-1].start < self._block
             self._starts.append(self._block if is_first else self._length)
             self._numbers.append(line.page)
-        self.boxes.append(Box(self._length, self._length + len(text), line.page, *line.box))
+        for box in (line.box, line.figure):
+            if box:
+                self.boxes.append(Box(self._length, self._length + len(text), line.page, *box))
         self._put(text)
 
     def _put(self, text: str) -> None:

@@ -26,12 +26,15 @@ from pincite.read.structure.numbering import (
 )
 from pincite.read.structure.outline import (
     CaptionedTable,
+    FigureCaption,
     Section,
+    figure_caption,
     find_tables,
     first_words,
     outline,
 )
 
+_PAGE = re.compile(r"\s[0-9]{1,4}$")
 TERM = "“{}”"  # how a term stands where other items have a label
 _DEFINITION = re.compile(
     r"(?P<signs>\*{1,3}|_{1,3}|\")?(?P<quoted>“)?(?P<term>[^\s*_\"“”.;:][^*_\"“”.;:\r\n]{0,80})"
@@ -151,6 +154,7 @@ class _Event:
     mark: Mark | None = None
     aside: re.Match[str] | None = None
     table: CaptionedTable | None = None
+    figure: FigureCaption | None = None
     known: Block | None = None  # an item whose reader says where it belongs
 
     @property
@@ -184,7 +188,26 @@ def clause_tree(
         grown.append(Opening("section", *names, start, parent, path, section.body))
         with _pruned(grown, findings):
             _add_items(text, grown, section)
-    return closed(grown, len(text))
+    return closed(list(_told_apart(grown)), len(text))
+
+
+def _told_apart(grown: Sequence[Opening]) -> Iterator[Opening]:
+    """Yield the openings, where a figure whose number an earlier one has is named by its place.
+
+    What only lists a figure with its page is none.
+    """
+    taken: set[str] = set()
+    captions = {(each.locator, each.title) for each in grown if each.kind == "figure"}
+    for each in grown:
+        around = grown[each.parent].locator
+        if each.kind == "figure":
+            listed = _PAGE.sub("", each.title)
+            if listed != each.title and (each.locator, listed) in captions:
+                each = replace(each, kind="text", label="", locator=around, title="")
+            elif each.locator in taken:
+                each = replace(each, locator=f"{around} > {each.locator}")
+            taken.add(each.locator)
+        yield each
 
 
 @contextmanager
@@ -228,6 +251,9 @@ def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Even
             continue
         if table and start < table.start < end:  # the caption is the last line of this block
             end = table.start
+        if figure := _figure_of(text, block):
+            events.append(_Event(start, figure=figure))
+            continue
         events.append(_Event(start, known=block if block.kind == "item" else None))
         if block.kind != "code" and is_known:
             events.extend(_asides(text, start, end))
@@ -238,6 +264,18 @@ def _events(text: str, blocks: Sequence[Block], is_numbered: bool) -> list[_Even
             events.extend(_Event(mark.start, mark=mark) for mark in (term, *found) if mark)
             events.extend(_asides(text, start, end))
     return sorted(_without_lone_numbers(events), key=lambda event: event.start)
+
+
+def _figure_of(text: str, block: Block) -> FigureCaption | None:
+    """Return what a block says if it is the caption of a figure, below a picture or alone."""
+    if block.kind != "paragraph":
+        return None
+    for line in LINE.finditer(text, block.start, block.end):
+        if found := figure_caption(line.group()):
+            return found
+        if not line.group().lstrip().startswith("!["):
+            return None
+    return None
 
 
 def _asides(text: str, start: int, end: int) -> Iterator[_Event]:
@@ -293,7 +331,7 @@ class _Items:
         opened = {
             event.start
             for event, depth in zip(events, read, strict=True)
-            if depth != TEXT or event.aside or event.table
+            if depth != TEXT or event.aside or event.table or event.figure
         }
         pending = -1  # where a repeated label stands, for the item behind it
         following = [0] * len(read)  # for each event the depth of the next item
@@ -308,6 +346,8 @@ class _Items:
                 self._aside(event.aside, event.start, after)
             elif event.table:
                 self._table(event.table)
+            elif event.figure:
+                self._figure(event.figure, event.start)
             elif event.known:
                 self._known(event.known)
             elif event.start not in opened:
@@ -419,9 +459,14 @@ class _Items:
 
     def _words(self, start: int) -> None:
         """Let words after a table be a piece of the clause around it, not of the table."""
-        if self.leaf >= 0 and self.grown[self.leaf].kind == "table":
+        if self.leaf >= 0 and self.grown[self.leaf].kind in ("table", "figure"):
             parent = self.grown[self.leaf].parent
             self.leaf = self._open("text", "", self.grown[parent].locator, start, parent)
+
+    def _figure(self, figure: FigureCaption, start: int) -> None:
+        parent = self.aside if self._inside_aside else self._deepest
+        self.leaf = self._open("figure", figure.name, figure.name, start, parent)
+        self.grown[-1] = replace(self.grown[-1], title=figure.title)
 
     def _table(self, table: CaptionedTable) -> None:
         parent = self.aside if self._inside_aside else self._deepest

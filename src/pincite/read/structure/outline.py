@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pincite.model.locators import (
+    FIGURE_WORD,
     HEADING_RANK,
     LETTERED,
     NUMBER_WORDS,
@@ -16,7 +18,9 @@ from pincite.model.locators import (
     HeadingLabel,
     heading_label,
     plain_words,
+    singular,
 )
+from pincite.model.sentences import sentence_ends
 from pincite.read.extracted import Block
 from pincite.read.structure.numbering import LINE, number_of
 
@@ -47,6 +51,43 @@ class CaptionedTable:
     number: str = ""  # "250.122"; empty when it has none
     title: str = ""
     is_local: bool = False  # numbered within a paragraph: "Table 1 to paragraph (f)"
+
+
+_FIGURE = re.compile(
+    rf"(?P<word>(?i:{FIGURE_WORD}))(?:(?<=\.)\s?|\s)(?P<number>[A-Z]{{0,3}}[.-]?[0-9]{{1,4}}"
+    r"(?:[.–-][0-9]{1,4}){0,4}[a-zA-Z]?)(?![\w(])(?:\s?(?P<mark>[.:—–|]+|-(?= )))?\s*"
+)
+_MAYBE_FIGURE = re.compile(rf"[\s*_!\[]{{0,6}}(?i:{FIGURE_WORD})")
+_LEADER = re.compile(r"(?:\. ?){4}|…{2}")  # of a list of figures
+_SHOWS = re.compile(r"[a-zß-ÿ]{2,}")  # "Figure 3 shows"
+
+
+class FigureCaption(NamedTuple):
+    """What a caption says of its figure."""
+
+    name: str  # "Figure 3.2"
+    title: str
+
+
+def figure_caption(line: str) -> FigureCaption | None:
+    """Return what a caption says, None for a sentence about a figure or an entry of a list of them.
+
+    >>> figure_caption("**Fig. 3.2** — The pump.")
+    FigureCaption(name='Figure 3.2', title='The pump')
+    >>> figure_caption("Figure 3 shows a pump."), figure_caption("Figure 3: Pumps ........ 7")
+    (None, None)
+    """
+    words = plain_words(line) if _MAYBE_FIGURE.match(line) else ""
+    match = _FIGURE.match(words)
+    if match is None:
+        return None
+    title = words[match.end() :]
+    is_caption = bool(match["mark"]) or not title or title[0].isupper() or title[0] in '“"(['
+    if not is_caption or _LEADER.search(title) or (match["mark"] == "." and _SHOWS.match(title)):
+        return None
+    title = title[: next(sentence_ends(title), len(title))][:_ALLOWED_CAPTION]
+    name = f"{singular(match['word']).capitalize()} {match['number']}"
+    return FigureCaption(name, title.rstrip("."))
 
 
 @dataclass(frozen=True, slots=True)
