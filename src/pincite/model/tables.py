@@ -327,6 +327,11 @@ def row_spans(text: str) -> Sequence[tuple[int, int]]:
     return spans
 
 
+def _bare_name(words: str) -> str:
+    """Return the words of a row's name; a footnote's mark stays, for raised it would be a power."""
+    return words if "^" in words else plain(words)
+
+
 def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a name for each row: its first cell, and as many more as make it unique.
 
@@ -337,7 +342,7 @@ def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
     for cells in (1, 2, 3):
         counts = Counter(names)
         names = [
-            plain(", ".join(cell for cell in row[:cells] if cell))[:NAME_CHARS]
+            _bare_name(", ".join(cell for cell in row[:cells] if cell))[:NAME_CHARS]
             if cells == 1 or counts[name] > 1
             else name
             for row, name in zip(rows, names, strict=True)
