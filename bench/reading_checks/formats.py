@@ -157,6 +157,7 @@ LOOKED_AT = (
     ),
     _r("R-admin"),
     _install("en"),
+    _install("de"),
 )
 NOT_LOOKED_AT = (
     Work(
@@ -170,7 +171,7 @@ NOT_LOOKED_AT = (
             "pdf": "debian-reference/debian-reference.en.pdf",
         },
     ),
-    *(_install(language) for language in ("de", "it")),
+    _install("it"),
     _gnu("standards"),
     _gnu("maintain"),
     *(_r(name) for name in ("R-intro", "R-data", "R-exts", "R-ints", "R-lang")),

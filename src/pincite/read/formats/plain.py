@@ -413,7 +413,7 @@ def _at_margin(
 ) -> list[_HeadingCandidate]:
     """Return the candidates without what is no heading beside those that are listed.
 
-    Lines of examples are set deeper, and titles in capitals would be listed, too.
+    Lines of examples are set deeper; titles in capitals and chapters would be listed, too.
     """
     numbered = [c for c in found if c.chain and c.drop >= _SURE]
     top = min((c.level for c in numbered if c.chain not in LETTERED), default=2)
@@ -422,7 +422,16 @@ def _at_margin(
     if listed.total() < _MANY:
         return list(found)
     margin = listed.most_common(1)[0][0]
-    return [c for c in found if c.chain or (lines[c.line].indent <= margin and c.drop >= _SURE)]
+    return [c for c in found if _is_beside_listed(c, lines[c.line].indent <= margin)]
+
+
+def _is_beside_listed(candidate: _HeadingCandidate, at_margin: bool) -> bool:
+    """Tell whether a line may be a heading that the contents do not have."""
+    if candidate.drop >= _SURE:
+        return at_margin or bool(candidate.chain)
+    # Parts of sections and exhibits may; a chapter or an article would be listed.
+    rank = 1 if candidate.chain in LETTERED else HEADING_RANK.get(candidate.chain, 0)
+    return bool(candidate.chain) and rank not in (2, 3)
 
 
 def _with_support(

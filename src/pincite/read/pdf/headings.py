@@ -77,7 +77,7 @@ def contents_span(lines: Sequence[Line], *, goes_on: bool = False) -> range:
 _LONGEST = 4  # lines of one heading
 _FOOTNOTE_MARK = re.compile(f"{MARK}+$")
 _NOT_WORDS = re.compile(r"[\W_]+")
-_LABEL = re.compile(rf"{HEADING_WORD}?(?:\d{{1,4}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
+_LABEL = re.compile(rf"{HEADING_WORD}?(?:\d{{1,12}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
 ALONE = re.compile(
     rf"{HEADING_WORD} (?:[–—-] )?(?:\d{{1,4}}|[ivxlc]{{1,7}}|[a-z]|{NUMBER_WORD})[.:]?",
     re.IGNORECASE,

@@ -28,6 +28,12 @@ def test_bookmarks_name_headings_and_their_levels() -> None:
     assert headings(pdf) == ["# 1 Fees", "## 1.1 Late fees"]
 
 
+def test_a_long_number_before_the_title_of_a_bookmark_is_its_label() -> None:
+    pdf = Pdf().page().bookmark("builds", 1, 90).text(72, 100, "5.10.3.13 builds")
+    body(pdf, 120)
+    assert headings(pdf) == ["# 5.10.3.13 builds"]
+
+
 def test_a_title_of_two_lines_and_its_chapter_line_are_one_heading() -> None:
     pdf = Pdf().page().bookmark("Fees and other charges", 1, 90)
     pdf.text(72, 100, "Chapter 3", size=14)
