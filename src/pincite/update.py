@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +24,10 @@ from pincite.encode.windows import windows_of
 from pincite.index.builder import IndexBuilder
 from pincite.index.ragged import Tokens, following, joined
 from pincite.index.vectors import check_dimension, packed
-from pincite.model.errors import ClusterError, SourceError, is_server
+from pincite.model.errors import ClusterError, ConfigError, SourceError, StoreError, is_server
 from pincite.model.settings import Settings, StoreSettings
-from pincite.model.types import ParsedDocument
+from pincite.model.types import CARD_KEYS, CORRECTED, ParsedDocument
+from pincite.read.card import corrected
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import find_files, parse, read_bytes
 from pincite.read.workers import ParseTask, open_readers
@@ -122,13 +124,14 @@ def iter_ingest(
     writer = IndexBuilder(location, settings, rebuild=rebuild, profile=profile)
     with writer as builder, open_readers(settings) as readers:
         names = _DocumentNames(builder, location)
+        kept = _corrections(location, settings.store) if rebuild else {}
         plan = (_plan(builder, file, doc_id, names, settings) for file, doc_id in _named(files))
         try:
             for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
                     yield planned
                 elif isinstance(loaded, ParsedDocument):
-                    yield _put(builder, planned, _beside(loaded, location))
+                    yield _put(builder, planned, _beside(loaded, location), kept)
                 elif loaded is not None:
                     yield replace(_rejected(planned.doc_id, loaded), node=planned.node)
         except (KeyboardInterrupt, GeneratorExit, ClusterError):
@@ -171,7 +174,7 @@ def ingest_text(
         if known and known["sha256"] == hashlib.sha256(data).hexdigest():
             return Outcome(doc_id, "unchanged", bytes=len(data))
         loaded = parse(data, doc_id, settings.ingest, source=f"text:{doc_id}", kind="text.md")
-        done = _put(builder, ParseTask(doc_id, data, "", len(data)), loaded)
+        done = _put(builder, ParseTask(doc_id, data, "", len(data)), loaded, {})
         builder.flush()
     return done
 
@@ -263,8 +266,14 @@ def _beside(loaded: ParsedDocument, location: str | Path) -> ParsedDocument:
     return replace(loaded, document=replace(document, meta={**document.meta, FROM_INDEX: way}))
 
 
-def _put(builder: IndexBuilder, task: ParseTask, loaded: ParsedDocument) -> Outcome:
-    status: Status = "added" if builder.meta(task.doc_id) is None else "changed"
+def _put(
+    builder: IndexBuilder, task: ParseTask, loaded: ParsedDocument, kept: Mapping[str, str]
+) -> Outcome:
+    """Put a document in; what its user said of its card outlives every reading."""
+    known = builder.meta(task.doc_id)
+    status: Status = "added" if known is None else "changed"
+    if said := (known or {}).get(CORRECTED, "") or kept.get(task.doc_id, ""):
+        loaded = corrected(loaded, json.loads(said))
     builder.put(loaded)
     searched = sum(chunk.searched for chunk in loaded.chunks)
     return Outcome(task.doc_id, status, searched, task.size, node=task.node)
@@ -306,14 +315,47 @@ def remove(
     location: str | Path, documents: Iterable[str], store: StoreSettings | None = None
 ) -> list[str]:
     """Take documents out of an index and return the ids of those that were in it."""
+    with _reopened(location, store) as builder:
+        gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
+        builder.flush()
+    return gone
+
+
+def correct_card(
+    location: str | Path,
+    doc_id: str,
+    changes: Mapping[str, str],
+    store: StoreSettings | None = None,
+) -> None:
+    """Write a user's words on a document's card: "title", or any key of it.
+
+    They count for good: the next readings of the file leave them as they are.
+    """
+    if unknown := changes.keys() - {"title", *CARD_KEYS}:
+        raise ConfigError(f"a card has no {min(unknown)!r}", hint="see: docs/formats.md")
+    with _reopened(location, store) as builder:
+        whole = builder.loaded(doc_id)
+        said = json.loads(whole.document.meta.get(CORRECTED, "{}"))
+        builder.put(corrected(whole, {**said, **changes}))
+        builder.flush()
+
+
+def _reopened(location: str | Path, store: StoreSettings | None) -> IndexBuilder:
+    """Return what changes an index as it is, with the settings that it was made with."""
     shape = shape_of(location, store)
     settings = Settings.from_shape(shape, origin="index")
     settings = replace(settings, store=store or settings.store)
     profile = shape.get("profile", {}).get("fingerprint", "")
-    with IndexBuilder(location, settings, profile=profile) as builder:
-        gone = [doc_id for doc_id in documents if builder.drop(doc_id)]
-        builder.flush()
-    return gone
+    return IndexBuilder(location, settings, profile=profile)
+
+
+def _corrections(location: str | Path, store: StoreSettings) -> dict[str, str]:
+    """Return what users said of the cards of an index, by document; nothing if there is none."""
+    with suppress(StoreError), open_snapshot(location, store) as snapshot:
+        return {
+            doc_id: meta[CORRECTED] for doc_id, _, meta in snapshot.headers() if CORRECTED in meta
+        }
+    return {}
 
 
 # Encoded between two reports of progress: a second or two.

@@ -56,6 +56,7 @@ CALLS = [
     ["similar", "210.8(D)", "--document", NEW],
     ["list"],
     ["list", "manual.md"],
+    ["card", "manual.md"],
     ["cell", "Table 250.66", "95 mm²", "electrode copper"],
     ["cell", "Table 250.122", "90 A", "copper", "--document", NEW],
     ["cell", "Table 250.122", "no such row"],

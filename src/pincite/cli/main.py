@@ -18,6 +18,7 @@ COMMANDS = {
     "show": "places:show",
     "similar": "places:similar",
     "list": "places:list_places",
+    "card": "places:card",
     "remove": "ingest:remove",
     "cell": "places:cell",
     "audit": "maintain:audit",

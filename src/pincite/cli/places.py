@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -175,7 +176,8 @@ def list_places(call: Call, document: str | None) -> None:
     for row in rows:
         if document is None:
             dates = [f"{word} {row[key]}" for word, key in _DATES if row[key]]
-            say(f"{row['document']}  ", ("  ".join([row["title"], *dates]), "dim"))
+            kind = [f"[{row['card']['kind']}]"] if "kind" in row["card"] else []
+            say(f"{row['document']}  ", ("  ".join([row["title"], *kind, *dates]), "dim"))
         elif row["kind"] != "piece":
             say(f"{row['locator']}  {row['title']}".rstrip())
 
@@ -184,15 +186,42 @@ _DATES = (("from", "effective"), ("until", "until"))
 
 
 def _documents(opened: Index) -> list[dict[str, Any]]:
-    return [
-        {
-            "document": edition.doc_id,
-            "title": opened.snapshot.title(edition.doc_id),
-            "effective": edition.effective.isoformat() if edition.effective else None,
-            "until": edition.until.isoformat() if edition.until else None,
-        }
-        for edition in opened.snapshot.editions()
-    ]
+    from pincite.serve.reading import documents
+
+    return [{"document": each.pop("id"), **each} for each in documents(opened)]
+
+
+_ON_CARD = ("title", "kind", "issuer", "parties", "period", "date", "edition")
+
+
+def _card_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each thing that a user may correct on a card."""
+    for key in reversed(_ON_CARD):
+        function = option(f"--{key}", help=f"What its {key} is, for good.")(function)
+    return function
+
+
+@command("card")
+@argument("document", help="A document, as 'pincite list' names it.")
+@_card_options
+def card(call: Call, document: str, **said: str | None) -> None:
+    """Show what a document is, whose and of which time, or correct it: that outlives re-reading."""
+    from pincite.cli.encoding import embed
+    from pincite.serve.reading import card_of_document
+    from pincite.store.location import open_snapshot
+    from pincite.update import correct_card
+
+    changes = {key: value for key, value in said.items() if value is not None}
+    if changes:
+        correct_card(call.index, document, changes, call.settings.store)
+        embed(call.index, call.settings, as_json=call.as_json)
+    with open_snapshot(call.index, call.settings.store) as snapshot:
+        values = card_of_document(snapshot, document)
+    if call.as_json:
+        print_json(values)
+        return
+    for key, value in values.items():
+        say((f"{key.replace('_', ' '):<12}", "dim"), value)
 
 
 def _places(opened: Index, document: str) -> list[dict[str, Any]]:

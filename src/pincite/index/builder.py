@@ -35,6 +35,7 @@ from pincite.index.tokens import (
     language_of,
 )
 from pincite.index.vectors import merged as merged_vectors
+from pincite.model.errors import StoreError
 from pincite.model.languages import LANGUAGES
 from pincite.model.locators import keys_of
 from pincite.model.settings import Settings
@@ -109,6 +110,13 @@ class IndexBuilder:
     def headers(self) -> list[tuple[str, dict[str, str]]]:
         """Return id and facts of the documents that this builds on."""
         return [(doc_id, meta) for doc_id, _, meta in self._writer.base.headers()]
+
+    def loaded(self, doc_id: str) -> ParsedDocument:
+        """Return a document with all that was read from it; StoreError if it is not there."""
+        for part in self._writer.base.segments:
+            if part.title(doc_id) is not None:
+                return next(e.loaded for e in part.entries() if e.loaded.document.id == doc_id)
+        raise StoreError(f"no document {doc_id!r} in the index", hint="see: pincite list")
 
     def documents(self) -> list[str]:
         """Return the documents of the last committed generation."""

@@ -36,6 +36,14 @@ class Span:
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
 
+# What a document's card may say, in its ``meta`` beside its title (read/card.py has the meanings).
+CARD_KEYS = (
+    "kind", "issuer", "parties", "names", "ticker", "period", "period_end", "fiscal_year",
+    "quarter", "date", "edition", "years",
+)  # fmt: skip
+CORRECTED = "corrected"  # in ``meta``: what a user says of the card, as JSON
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One parsed source. ``id`` is its path relative to what was ingested, never random."""

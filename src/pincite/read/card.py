@@ -12,21 +12,19 @@ A card is kept in ``Document.meta``, each value as text; what a document does no
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from pincite.model.locators import plain_words
+from pincite.model.types import CARD_KEYS, CORRECTED, ParsedDocument
 from pincite.read.dates import dates_in
 from pincite.read.extracted import ExtractedText
 from pincite.read.parties import contract_name, is_short_of, parties_of, properly
 
-KEYS = (
-    "kind", "issuer", "parties", "names", "ticker", "period", "period_end", "fiscal_year",
-    "quarter", "date", "edition", "years",
-)  # fmt: skip
 TITLE_CHARS = 200
 _FIRST_CHARS = 12_000  # what a cover and a preamble take
 _SAMPLE_CHARS = 400_000  # to count years and names in
@@ -83,7 +81,7 @@ def card_of(extracted: ExtractedText, name: str) -> tuple[str, dict[str, str]]:
     if not card.title or is_junk(card.title):
         card.title = _own_title(cover)
     values = {**card.values, "edition": _edition(card.title, cover), "years": _years(cover.text)}
-    known = {key: value for key in KEYS if (value := values.get(key, "").strip())}
+    known = {key: value for key in CARD_KEYS if (value := values.get(key, "").strip())}
     title = card.title[:TITLE_CHARS].rstrip(" ,;")
     return title, known
 
@@ -97,7 +95,27 @@ def card_fields(fields: Mapping[str, str]) -> dict[str, str]:
     also = {"type": "kind", "author": "issuer", "publisher": "issuer", "version": "edition"}
     plain = {name.strip().lower().replace(" ", "_"): value for name, value in fields.items()}
     named = {also.get(name, name): value.strip(" \t\"'") for name, value in plain.items()}
-    return {key: value for key in ("title", *KEYS) if (value := named.get(key, ""))}
+    return {key: value for key in ("title", *CARD_KEYS) if (value := named.get(key, ""))}
+
+
+def corrected(parsed: ParsedDocument, changes: Mapping[str, str]) -> ParsedDocument:
+    """Return the document with a user's words on its card, which are kept with it.
+
+    Places that have the document's title for a name get the new one; their ids stay.
+    """
+    document = parsed.document
+    title = changes.get("title", document.title)
+    own = {key: value for key, value in changes.items() if key != "title"}
+    meta = {**document.meta, **own, CORRECTED: json.dumps(changes)}
+    roots = {chunk.id for chunk in parsed.chunks if chunk.kind == "document"}
+    chunks = [
+        replace(chunk, locator=title, title=title if chunk.title == document.title else chunk.title)
+        if (chunk.id in roots or (chunk.parent in roots and chunk.kind in ("piece", "text")))
+        and chunk.locator == document.title
+        else chunk
+        for chunk in parsed.chunks
+    ]
+    return replace(parsed, document=replace(document, title=title, meta=meta), chunks=chunks)
 
 
 _EXHIBIT = re.compile(r"^(?:exhibit|ex\.?) ?\d[\w.()-]*\s*", re.IGNORECASE)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pincite.model.editions import Edition, parse_date
+from pincite.model.editions import edition_of, parse_date
 from pincite.model.errors import ConfigError, StoreError
-from pincite.model.types import Chunk, Filters
+from pincite.model.types import CARD_KEYS, Chunk, Filters
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot
 from pincite.search.passages import companion_values, passage_values
 from pincite.search.reader import IndexReader, TableCell
+from pincite.store.snapshot import Snapshot
 
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
@@ -181,16 +183,28 @@ def similar(
 
 def documents(index: IndexReader) -> list[dict[str, Any]]:
     """Return all documents with what is known of them; nothing of where they came from."""
-    return [_document(index, edition) for edition in index.snapshot.editions()]
+    headers = sorted(index.snapshot.headers(), key=lambda each: each[0])
+    return [_document(*header) for header in headers]
 
 
-def _document(index: IndexReader, edition: Edition) -> dict[str, Any]:
+def _document(doc_id: str, title: str, meta: Mapping[str, str]) -> dict[str, Any]:
+    edition = edition_of(doc_id, title, meta)
     return {
-        "id": edition.doc_id,
-        "title": index.snapshot.title(edition.doc_id),
+        "id": doc_id,
+        "title": title,
         "effective": edition.effective.isoformat() if edition.effective else None,
         "until": edition.until.isoformat() if edition.until else None,
+        "card": {key: meta[key] for key in CARD_KEYS if meta.get(key)},
     }
+
+
+def card_of_document(snapshot: Snapshot, doc_id: str) -> dict[str, str]:
+    """Return a document's card: its title and whatever else is known."""
+    meta = snapshot.meta(doc_id)
+    if meta is None:
+        raise StoreError(f"no document {doc_id!r} in the index", hint="see: pincite list")
+    known = _document(doc_id, snapshot.title(doc_id), meta)
+    return {"document": doc_id, "title": known["title"], **known["card"]}
 
 
 def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
@@ -200,7 +214,7 @@ def document(index: IndexReader, doc_id: str) -> dict[str, Any]:
         raise StoreError(f"no document {doc_id!r}", hint="see: GET /v1/documents")
     chunks = [chunk for chunk in index.snapshot.chunks(doc_id) if chunk.kind != "piece"]
     return {
-        **_document(index, index.snapshot.edition(doc_id)),
+        **_document(doc_id, index.snapshot.title(doc_id), meta),
         "language": meta.get("language"),
         "sha256": meta.get("sha256", ""),
         "access": [tag.strip() for tag in meta.get("access", "").split(",") if tag.strip()],

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.model.settings import IngestSettings
-from pincite.model.types import Document
-from pincite.read.card import KEYS, TITLE_CHARS, card_of, is_junk
+from pincite.model.types import CARD_KEYS, Document
+from pincite.read.card import TITLE_CHARS, card_of, is_junk
 from pincite.read.extracted import Block, ExtractedText
 from pincite.read.load import parse
 from pincite.read.parties import parties_of, properly
@@ -48,7 +48,7 @@ def test_an_annual_report_is_named_by_issuer_form_and_period() -> None:
     assert found.title == (
         "Tugboat Holdings, Inc., Form 10-K for the fiscal year ended January 28, 2023"
     )
-    card = {key: found.meta[key] for key in found.meta if key in KEYS and key != "years"}
+    card = {key: found.meta[key] for key in found.meta if key in CARD_KEYS and key != "years"}
     assert card == {
         "kind": "10-K", "issuer": "Tugboat Holdings, Inc.", "names": "Tugboat", "ticker": "TUGB",
         "period": "fiscal year ended January 28, 2023", "period_end": "2023-01-28",
@@ -194,4 +194,4 @@ def test_names_keep_the_capitals_that_the_text_gives_them() -> None:
 @given(st.text(st.sampled_from('FORM 10-K(“"”), and between Agreement LLC.\n#|'), max_size=300))
 def test_any_text_has_a_card(text: str) -> None:
     title, card = card_of(ExtractedText(text, "name", []), "name.txt")
-    assert len(title) <= TITLE_CHARS and set(card) <= set(KEYS) and all(card.values())
+    assert len(title) <= TITLE_CHARS and set(card) <= set(CARD_KEYS) and all(card.values())
