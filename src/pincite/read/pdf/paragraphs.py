@@ -109,7 +109,9 @@ class Paragraphs:
         """Take the lines of one page, of which some are a table of contents."""
         for place, line in enumerate(lines):
             if self._usual.is_typed and _UNDERLINE.fullmatch(line.text):
-                continue  # a typewriter's way to underline the words above
+                if self.found:  # a typewriter's way to underline the words above
+                    self.found[-1].lines[-1].base = line.base
+                continue
             after = lines[place + 1] if place + 1 < len(lines) else None
             self._add(line, after, is_contents=place in contents)
 
@@ -308,6 +310,7 @@ _REMARK = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?;:,]['”’)]*$")
 _LETTERS = re.compile(r"[^\W\d_]")
+_NEAR_PAGES = 2
 
 
 def mark_typographic(
@@ -331,6 +334,41 @@ def mark_typographic(
     for paragraph in candidates:
         paragraph.kind = "heading"
         paragraph.level = levels[style_of(paragraph)]
+    _mark_statements(paragraphs)
+
+
+def _mark_statements(paragraphs: Sequence[Paragraph]) -> None:
+    """Make headings of centred titles that open a page above a table, whatever type they are in.
+
+    Nothing small stands before them: they are as high as the highest heading shortly before.
+    """
+    page = 0
+    recent: list[tuple[int, int]] = []  # page and level of headings
+    for place, paragraph in enumerate(paragraphs):
+        is_first, page = paragraph.lines[0].page > page, paragraph.lines[0].page
+        if is_first and paragraph.kind == "text" and _is_centred_title(paragraph):
+            below = place + 1
+            while below < len(paragraphs) and _REMARK.match(paragraphs[below].text):
+                below += 1
+            if below < len(paragraphs) and paragraphs[below].kind == "table":
+                near = [level for at, level in recent if page - at <= _NEAR_PAGES]
+                paragraph.kind, paragraph.level = "heading", max(2, min(near, default=2))
+        if paragraph.kind == "heading":
+            recent.append((page, paragraph.level))
+
+
+def _is_centred_title(paragraph: Paragraph) -> bool:
+    (left, _, right, _), text = paragraph.lines[0].box, paragraph.text
+    words = [word for word in text.split() if len(word) > 3]
+    return (
+        len(paragraph.lines) == 1
+        and abs(left + right - 1) < 0.06
+        and left > 0.2
+        and bool(words)
+        and all(word[0].isupper() for word in words)
+        and not _SENTENCE_END.search(text)
+        and not _REMARK.match(text)
+    )
 
 
 def with_titles(paragraphs: Sequence[Paragraph]) -> list[Paragraph]:

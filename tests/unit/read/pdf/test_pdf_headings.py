@@ -151,3 +151,41 @@ def test_where_bookmarks_tell_the_sections_single_numbers_are_steps() -> None:
     found = read(pdf.bytes(), "made.pdf")
     tree = clause_tree(found.text, found.blocks, "")
     assert [c.locator for c in tree if c.kind == "section"] == [f"4.{n}" for n in range(1, 7)]
+
+
+def test_units_and_remarks_in_brackets_are_no_headings() -> None:
+    pdf = Pdf().page().text(72, 80, "Sales", font="Helvetica-Bold")
+    pdf.text(72, 95, "(In millions, except per share data)", font="Helvetica-Bold")
+    body(pdf, 120)
+    pdf.text(72, 190, "(Former name, if changed)", font="Helvetica-Bold")
+    body(pdf, 210)
+    assert headings(pdf) == ["# Sales"]
+
+
+def test_an_article_and_the_title_below_it_are_one_heading() -> None:
+    pdf = Pdf().page().text(280, 80, "ARTICLE VII", font="Helvetica-Bold")
+    pdf.text(270, 100, "GOVERNING LAW", font="Helvetica-Bold")
+    body(pdf, 130)
+    assert headings(pdf) == ["# ARTICLE VII GOVERNING LAW"]
+
+
+def test_a_document_in_typewriter_type_is_text() -> None:
+    pdf = Pdf().page()
+    for number, title in enumerate(("Benefits", "Term", "Law"), 1):
+        words = [f"{number}. {title}. Words of the section that fill", "   --------", "the line."]
+        pdf.lines(72, 100 * number, words, font="Courier")
+    found = read(pdf.bytes(), "made.pdf")
+    assert headings(pdf) == ["1. Benefits.", "2. Term.", "3. Law."]
+    assert "1. Benefits. Words of the section that fill the line." in found.text
+
+
+def test_a_centred_title_above_a_table_opens_its_page() -> None:
+    pdf = Pdf().page()
+    body(pdf, 100)
+    pdf.page().text(255, 60, "Balance Sheets").text(267, 75, "(In millions)")
+    pdf.lines(72, 100, ["Cash", "Receivables", "Inventories"], step=15)
+    pdf.lines(300, 100, ["2,010", "1,555", "1,426"], step=15)
+    pdf.lines(400, 100, ["1,999", "1,680", "1,559"], step=15)
+    pdf.text(300, 85, "2020").text(400, 85, "2019")
+    body(pdf, 200)
+    assert headings(pdf) == ["## Balance Sheets"]
