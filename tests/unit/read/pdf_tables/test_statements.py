@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drawing import right, rows, words
+from drawing import grid, right, rows, words
 
 from pincite.read.pdf.page import Word
 from pincite.read.pdf.tables.find import tables_of
@@ -89,6 +89,43 @@ def test_labels_above_their_figures_are_one_row() -> None:
     page += right("77", 300, 168) + right("66", 370, 168)
     (table,) = tables_of(page, Rulings())
     assert table.rows[-1] == ["Total of all that is owed", "77", "66"]
+
+
+def test_years_under_figures_head_another_table() -> None:
+    texts = [HEAD, *ASSETS, ["(in millions)", "2019", "2018"], *DEBTS, ["Loans", "5", "6"]]
+    first, second = tables_of(rows(texts, XS), Rulings())
+    assert first.rows == texts[:4]
+    assert second.rows == texts[4:]
+
+
+def test_a_table_without_head_has_that_of_the_table_above_in_the_same_columns() -> None:
+    texts = [*DEBTS, ["Loans", "5", "6"]]
+    between = "What is owed at the end of the year to all others is in these rows"
+    page = rows([HEAD, *ASSETS], XS) + words(between, 50, 160) + rows(texts, XS, 176)
+    _, second = tables_of(page, Rulings())
+    assert second.header_rows == 1
+    assert second.rows == [HEAD, *texts]
+
+
+def test_heads_in_a_frame_belong_to_the_figures_below() -> None:
+    page = rows([["(in millions)", "2021", "2020"], *ASSETS], XS)
+    (table,) = tables_of(page, grid((45, 220, 310, 380), (96, 112)))
+    assert table.rows[0] == ["(in millions)", "2021", "2020"]
+    assert table.rows[1:] == ASSETS
+
+
+def test_words_above_the_years_belong_to_the_head() -> None:
+    page = words("Years ended", 296, 86) + rows([HEAD, *ASSETS], XS)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows[:2] == [["", "Years ended", "Years ended"], HEAD]
+
+
+def test_tables_beside_each_other_are_two() -> None:
+    texts = [HEAD, *ASSETS, *DEBTS, *[[f"Loans of kind {name}", "5", "6"] for name in "abcdefg"]]
+    page = rows(texts, (50, 180, 240)) + rows(texts, (300, 430, 490), 107)
+    for x in (50, 300):  # a title over each
+        page += words("What the company has and what it owes now", x, 60)
+    assert [table.rows for table in tables_of(page, Rulings())] == [texts, texts]
 
 
 def test_a_sign_before_a_dash_stands_for_a_figure() -> None:

@@ -140,7 +140,9 @@ LONG = 15  # lines of prose on one side, whatever stands on the other
 MIN_WORDS = 5  # in the middle one of these lines
 MIN_FULL = 0.7  # of the column's width, the middle line
 MAX_FIGURES = 0.2  # of the words
-MAX_BESIDE = 0.6  # of the words on the right: more figures are the columns of labels, not of prose
+MAX_RIGHT = 0.6  # of the words on the right: more figures are the columns of labels, not of prose
+IN_STEP = 2.0  # points between the middles of lines that stand beside each other
+MAX_BESIDE = 0.5  # of the lines: those of two tables beside each other agree by chance only
 MAX_GAPPED = 0.25  # of the lines: those with a wide gap inside
 
 
@@ -184,11 +186,18 @@ def _parts_prose(words: Sequence[Word], at: float, top: float, bottom: float) ->
     left, right = [w for w in held if w.x1 <= at], [w for w in held if w.x1 > at]
     if min(len(left), len(right)) < 20:
         return False
-    if sum(is_number(word.text) for word in right) > MAX_BESIDE * len(right):
+    if sum(is_number(word.text) for word in right) > MAX_RIGHT * len(right):
         return False
-    if is_prose(left) and is_prose(right):
+    if (is_prose(left) and is_prose(right)) or _are_out_of_step(left, right):
         return True
     return is_prose(left, lines=LONG) or is_prose(right, lines=LONG)
+
+
+def _are_out_of_step(left: Sequence[Word], right: Sequence[Word]) -> bool:
+    """Whether few lines on one side have one beside them: two tables, or a table beside prose."""
+    lines = [[line.middle for line in text_lines(side)] for side in (left, right)]
+    beside = sum(any(abs(a - b) < IN_STEP for b in lines[1]) for a in lines[0])
+    return min(map(len, lines)) >= MIN_LINES and beside < MAX_BESIDE * min(map(len, lines))
 
 
 def is_prose(words: Sequence[Word], lines: int = MIN_LINES) -> bool:
@@ -473,7 +482,8 @@ def head_length(lines: Sequence[Placed], rules: Sequence[Rule]) -> int:
         return 0  # every other row is ruled off or shaded
     ruled = [n for n in ruled if n <= MAX_HEAD]
     if ruled and (first is None or first < ruled[0]):
-        return ruled[0]
+        rows = sum(placed.has_figures and bool(placed.label) for placed in lines[: ruled[0]])
+        return ruled[0] if rows < 2 else first or 0
     if first is None:
         return 1
     before = [n for n in ruled if n <= first]

@@ -29,7 +29,10 @@ from pincite.read.pdf.tables.geometry import (
     has_drawing,
     has_scale,
     is_marker,
+    is_number,
+    is_period,
     is_typed_rule,
+    is_year,
     main_angle,
     make_table,
     overlap,
@@ -197,9 +200,17 @@ NEAR = 1.6  # of the font size: white between lines of one table
 ALIGNED = 3.5  # the same where the lines stand in the same columns
 REJOIN = 6.0  # the same with a short heading between
 SAME_END = 6.0  # points: a figure in parentheses ends a little further right
+MIN_SCALED = 4  # segments of a row that a figure may name: a chart has two or three
 MAX_LABELS = 12  # lines between figures of one table
 MAX_LOOSE = 3  # lines in a row that have one segment only
 PROSE_WORDS = 9  # a single segment this long is a sentence
+
+
+_PERIOD = re.compile(
+    r"(?:for )?(?:the )?(?:years?|fiscal|quarters?|periods?|as (?:of|at)|at|(?:three|six|nine"
+    r"|twelve|thirteen|twenty-six|thirty-nine|fifty-two|\d\d?) (?:months|weeks))\b",
+    re.I,
+)
 
 
 def candidate_blocks(lines: Sequence[TableLine], rules: Sequence[Rule]) -> list[list[TableLine]]:
@@ -208,7 +219,8 @@ def candidate_blocks(lines: Sequence[TableLine], rules: Sequence[Rule]) -> list[
     current: list[TableLine] = []
     loose: list[TableLine] = []
     for line in lines:
-        if current and _is_far(loose[-1] if loose else current[-1], line, rules, current):
+        is_far = current and _is_far(loose[-1] if loose else current[-1], line, rules, current)
+        if is_far or _begins_again(current, line):
             blocks.append(current)
             current, loose = [], []
         if line.is_tabular:
@@ -224,6 +236,14 @@ def candidate_blocks(lines: Sequence[TableLine], rules: Sequence[Rule]) -> list[
     joined = (_without_running_lines(block, lines) for block in _rejoined(blocks, lines))
     bare = map(_without_caption, joined)
     return [_with_head(block, lines, rules) for block in bare if block]
+
+
+def _begins_again(block: Sequence[TableLine], line: TableLine) -> bool:
+    """Whether a line of years or dates under figures heads another table."""
+    beside = [segment.text for segment in line.segments[1:]]
+    is_head = len(beside) > 1 and all(map(is_period, beside))
+    rows = (line for line in block[-2:] if not line.segments[0].is_number)
+    return is_head and any(map(figures_beside, rows))
 
 
 def _without_running_lines(block: list[TableLine], lines: Sequence[TableLine]) -> list[TableLine]:
@@ -253,9 +273,12 @@ def _rejoined(
     """Blocks with those made one that stand in the same columns, parted only by white."""
     found: list[list[TableLine]] = []
     for block in blocks:
-        between = _between(found[-1][-1], block[0], lines) if found else None
+        if not found or _begins_again(found[-1], block[0]):
+            found.append(block)
+            continue
+        between = _between(found[-1][-1], block[0], lines)
         if between is None or not _is_aligned(found[-1][-1], block[0]):
-            between = _labels_between(found[-1], block, lines) if found else None
+            between = _labels_between(found[-1], block, lines)
         if between is not None:
             found[-1] = [*found[-1], *between, *block]
         else:
@@ -283,7 +306,9 @@ def _labels_between(
     """
     first = next((line for line in below[: MAX_LOOSE + 1] if figures_beside(line)), None)
     last = next((line for line in reversed(above) if figures_beside(line)), None)
-    if first is None or last is None or any(line.segments[0].is_number for line in (first, last)):
+    if first is None or last is None:
+        return None
+    if len(first.segments) < MIN_SCALED and first.segments[0].is_number:
         return None  # figures alone are the scale of a chart
     ends = {figure.x1 for line in above for figure in figures_beside(line)}
     left = min(figure.x0 for line in (last, first) for figure in figures_beside(line))
@@ -309,7 +334,10 @@ def _without_caption(block: list[TableLine]) -> list[TableLine]:
 def _with_head(
     block: list[TableLine], lines: Sequence[TableLine], rules: Sequence[Rule]
 ) -> list[TableLine]:
-    """The block with the short line above it that heads several columns, set off by a rule."""
+    """The block with the short lines above it that head several columns.
+
+    A rule sets them off, or their words: "Three months ended".
+    """
     number = lines.index(block[0])
     if not number:
         return block
@@ -324,7 +352,9 @@ def _with_head(
         for rule in rules
     )
     is_short = not head.is_tabular and len(head.words) < PROSE_WORDS
-    return [head, *block] if is_inside and is_near and is_ruled and is_short else block
+    if is_inside and is_near and is_short and (is_ruled or _PERIOD.match(head.text)):
+        return _with_head([head, *block], lines, rules)
+    return block
 
 
 def _is_far(
@@ -362,10 +392,26 @@ def unruled_tables(words: Sequence[Word], rules: Sequence[Rule]) -> Iterator[Spa
     typed = [Rule(line.middle, line.x0, line.x1) for line in every if is_typed_rule(line)]
     lines = [line for line in every if not is_typed_rule(line)]
     entries = entry_heights(words)
+    above: SpannedTable | None = None
     for block in candidate_blocks(lines, [*rules, *typed]):
         table = _table(block, [*rules, *typed], entries)
         if table is not None:
-            yield table
+            above = _with_head_of(above, table) if above else table
+            yield above
+
+
+def _with_head_of(above: SpannedTable, table: SpannedTable) -> SpannedTable:
+    """A table without a head under the head of the one above it, if its columns are the same."""
+    is_alike = len(above.columns) == len(table.columns) and all(
+        abs(a[1] - b[1]) < SAME_END
+        for a, b in zip(above.columns[1:], table.columns[1:], strict=True)
+    )
+    if table.header_rows or not above.header_rows or not is_alike:
+        return table
+    head = [cell for cell in above.cells if cell.row < above.header_rows]
+    moved = [replace(cell, row=cell.row + above.header_rows) for cell in table.cells]
+    found = make_table(table.box, [*head, *moved], above.header_rows)
+    return replace(found, columns=table.columns)
 
 
 def _table(
@@ -404,6 +450,7 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
     ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))
     found = [table for table in ruled if table]
     found = [table for table in found if not has_drawing(table.box, rulings.slanted)]
+    found = [table for table in found if not _is_head_alone(table, words)]
     free = [word for word in words if not any(table.holds(*word.middle) for table in found)]
     for group in split_columns(free):
         found.extend(
@@ -412,6 +459,23 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
             if not has_drawing(table.box, rulings.slanted)
         )
     return sorted(_apart(found), key=lambda table: (table.y0, table.x0))
+
+
+def _is_head_alone(table: SpannedTable, words: Sequence[Word]) -> bool:
+    """Whether a grid holds only the heads of columns whose figures stand right under it."""
+    beside = [cell.text for cell in table.cells if cell.column]
+    if len(table.rows) > MAX_LOOSE or any(
+        is_number(text) and not any(map(is_year, text.split())) for text in beside
+    ):
+        return False
+    size = median(word.size for word in words)
+    below = [
+        word
+        for word in words
+        if 0 < word.middle[1] - table.y1 < REJOIN * size and table.x0 < word.middle[0] < table.x1
+    ]
+    figures = [figure for line in text_lines(below) for figure in figures_beside(line)]
+    return len(figures) >= max(2, len(table.columns) - 2)
 
 
 def _apart(tables: Sequence[SpannedTable]) -> list[SpannedTable]:

@@ -132,7 +132,13 @@ _LEADER = re.compile(r"[.·…_]{3,}|[.·…]")
 _TYPED_RULE = re.compile(r"[-–—_=]{8,}|[-=_]{3,}")
 _MARKER = re.compile(r"[•●▪■–—\-*◦‣o§□✓➢\uf0b7\uf0a7]|\(?(?:[0-9]{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]")
 _YEAR = re.compile(
-    r"(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?[*ef]{0,2}(?:\s?(?:\(\w{1,2}\)|[¹²³⁴⁵⁶⁷⁸⁹*†‡]))*"
+    r"(?:(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|[1-4]Q\s?(?:20)?\d\d)"
+    r"[*ef]{0,2}(?:\s?(?:\(\w{1,2}\)|[¹²³⁴⁵⁶⁷⁸⁹*†‡]))*"
+)
+_DATE = re.compile(
+    r"(?:as of |at |fiscal )?(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? )?"
+    r"(?:\d{1,2}, ?)?(?:19|20)\d\d",
+    re.I,
 )
 
 
@@ -202,8 +208,17 @@ def is_number(text: str) -> bool:
 
 
 def is_year(text: str) -> bool:
-    """Whether a text is a year or a span of years, as heads of columns often are."""
+    """Whether a text is a year, a span of years, a quarter or a day, as heads often are."""
     return bool(_YEAR.fullmatch(text))
+
+
+def is_period(text: str) -> bool:
+    """Whether a text is a year or a date.
+
+    >>> [is_period(text) for text in ("2021", "December 31, 2021", "Total 2021")]
+    [True, True, False]
+    """
+    return is_year(text) or bool(_DATE.fullmatch(text))
 
 
 def figures_beside(line: TableLine) -> list[LineSegment]:
