@@ -94,7 +94,7 @@ def test_what_a_cell_is_cited_by_can_be_shown(index: Index) -> None:
     for chunk in tables:
         table = parse_table(chunk.text)
         assert table is not None
-        for number, name in enumerate(row_names(table.rows)):
+        for number, name in enumerate(row_names(table)):
             cell = Cell(number, 1, name, table.columns[1], "", "", (), "")
             (row,) = index.show(TableCell(chunk, cell).citation, chunk.span.doc_id)
             assert row.kind == "row" and row.locator == f"{chunk.locator} > {name}"

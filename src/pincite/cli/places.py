@@ -82,7 +82,7 @@ def _place_values(opened: Index, chunk: Chunk) -> dict[str, Any]:
 
 
 @command("cell", settings=False)
-@argument("table", help="A table: 'Table 250.66'.")
+@argument("table", help="A table, or its title: 'Table 250.66', 'Balance Sheets'.")
 @argument("row", help="Words or a number of the row: '95 mm²', 'E-07'.")
 @argument("column", default="", help="Words of the column; all columns without.")
 @document_option
@@ -103,6 +103,8 @@ def cell(call: Call, table: str, row: str, column: str, document: str | None) ->
             "citation": each.citation,
             "value": each.cell.value,
             "unit": each.cell.unit,
+            "scale": each.cell.scale,
+            "period": each.cell.period,
             "notes": list(each.cell.notes),
             "found_by": each.cell.key,
         }
@@ -112,7 +114,9 @@ def cell(call: Call, table: str, row: str, column: str, document: str | None) ->
         print_json(values)
         return
     for value in values:
-        unit = f" {value['unit']}" if value["unit"] else ""
+        # A currency may stand in the cell already.
+        units = [value["unit"]] if value["unit"] not in value["value"] else []
+        unit = "".join(f" {each}" for each in (*units, value["scale"]) if each)
         where = (f"  ({value['document']})", "dim")
         say((f"{value['value']}{unit}", "bold"), f"  {value['citation']}", where)
         say(f"    row found by {value['found_by']}", style="dim")

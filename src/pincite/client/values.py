@@ -115,6 +115,8 @@ class FoundCell:
     document: str
     citation: str
     notes: tuple[str, ...]
+    scale: str = ""  # "millions"
+    period: str = ""  # "December 31, 2021"
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ class CellFound(BaseModel):
 
     value: Quoted
     unit: str
+    scale: str = Field(default="", description="What the figure is in: 'millions'.")
+    period: Words = Field(default="", description="The time it is of: 'December 31, 2021'.")
     row: Words
     column: Words
     notes: list[Words] = Field(description="Footnotes that the cell's marks point to.")

@@ -126,6 +126,8 @@ def cells_answer(
             models.CellFound(
                 value=each.cell.value,
                 unit=each.cell.unit,
+                scale=each.cell.scale,
+                period=each.cell.period,
                 row=each.cell.row_name,
                 column=each.cell.column_name,
                 notes=list(each.cell.notes),

@@ -108,6 +108,6 @@ def cell_at(table: Table, row: int, column: int) -> Cell:
     if row < 0:
         return Cell(row, column, "", name, name, "", (), "")
     value = table.rows[row][column] if column < len(table.rows[row]) else ""
-    named = row_names(table.rows)[row]
+    named = row_names(table)[row]
     key = f"{table.columns[0]}: {table.rows[row][0]}"
     return Cell(row, column, named, name, value, unit_of(name), table.notes_of(value), key)

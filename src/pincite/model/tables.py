@@ -106,8 +106,24 @@ _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡
 # The exponent of a unit: 10 m², not a mark of a footnote.
 _EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
 _WORD = re.compile(r"[\w²³°%]+")
+_NOTE_MARK = re.compile(r"(?:\s?\((?:\d{1,2}|[a-z])\))+$")
 
-NAME_CHARS = 80  # of a row's name
+NAME_CHARS = 80  # of a row's name, without its group
+GROUP_CHARS = 40
+INDENT = "\u00a0"  # before the label of a row, once for each step that it is set in
+BELOW = " > "  # between the name of a group of rows and that of a row in it
+_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])|(?<!\w)[1-4]Q ?\d\d(?!\d)")
+_SCALE = re.compile(
+    r"\bin (?P<scale>hundreds|thousands|millions|billions|trillions)\b"
+    r"|[(\[](?:[$€£¥] ?)?(?P<short>000s?|thousands|millions|billions)[)\]]",
+    re.IGNORECASE,
+)
+_CURRENCY = re.compile(r"[$€£¥]")
+_FIGURE = re.compile(r"[$€£¥]?\s?\(?-?[$€£¥]?\s?\.?\d")
+_PER = re.compile(r"\bper\b|%|\bratio\b|\bshares\b", re.IGNORECASE)
+_TOTAL = re.compile(r"total\b[ :]*", re.IGNORECASE)
+# Printed without figures, and heads nothing: "Commitments and contingencies (Note 9)".
+_NO_GROUP = re.compile(r"commitments|contingenc|.*\((?:see )?notes?\b[^)]*\)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +134,13 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     footnotes: tuple[tuple[str, str], ...] = ()  # mark, text
+    indents: tuple[int, ...] = ()  # of the rows' labels, in steps; none where all are flush
+
+    @property
+    def scale(self) -> str:
+        """What the figures are in, as the title or a head says: "millions"."""
+        match = _SCALE.search(" ".join((self.title, *self.columns)))
+        return (match["scale"] or match["short"]).lower() if match else ""
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -161,6 +184,8 @@ class Cell:
     unit: str
     notes: tuple[str, ...]
     key: str  # what the row was found by: a column and its value
+    scale: str = ""  # "millions"; empty where the table does not say, or not of this row
+    period: str = ""  # "November 27, 2015", as the head says
 
 
 def parse_table(text: str) -> Table | None:
@@ -176,9 +201,11 @@ def parse_table(text: str) -> Table | None:
     at = at[: next((n for n, (a, b) in enumerate(pairwise(at), 1) if b != a + 1), len(at))]
     if len(at) < 2:
         return None
-    grid = [cells_of(lines[i]) for i in at if not _RULER.match(lines[i])]
+    kept = [lines[i] for i in at if not _RULER.match(lines[i])]
+    grid = [cells_of(line) for line in kept]
     if not grid:
         return None
+    indents = tuple(map(_indent, kept[1:]))
     caption = " ".join(line.strip(" *_#") for line in lines[: at[0]] if line.strip())
     after = (_FOOTNOTE.match(line) for line in lines[at[-1] + 1 :])
     notes = tuple(
@@ -186,7 +213,12 @@ def parse_table(text: str) -> Table | None:
         for match in after
         if match
     )
-    return Table(caption, grid[0], tuple(grid[1:]), notes)
+    return Table(caption, grid[0], tuple(grid[1:]), notes, indents if any(indents) else ())
+
+
+def _indent(line: str) -> int:
+    label = line.lstrip(" |")
+    return len(label) - len(label.lstrip(INDENT))
 
 
 def cells_of(line: str) -> tuple[str, ...]:
@@ -206,7 +238,20 @@ def unit_of(column: str) -> str:
     ('mm²', '')
     """
     match = _UNIT.search(column)
-    return (match.group(1) or match.group(2)) if match else ""
+    unit = (match.group(1) or match.group(2)) if match else ""
+    return "" if _YEAR.fullmatch(unit) or _SCALE.search(f"({unit})") else unit
+
+
+def period_of(column: str) -> str:
+    """Return the time that a column's name is about; empty if it names none, or several years.
+
+    >>> [period_of(name) for name in ("November 27, 2015", "Three months ended June 30, – 2021")]
+    ['November 27, 2015', 'Three months ended June 30, 2021']
+    >>> period_of("2021 to 2020"), period_of("Change")
+    ('', '')
+    """
+    years = set(_YEAR.findall(column))
+    return " ".join(column.replace(" – ", " ").split()) if len(years) == 1 else ""
 
 
 def without_marks(cell: str) -> str:
@@ -222,26 +267,39 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
     """Return the cells that a row's name or value and a column's name mean.
 
     A row fits by its words, by an equal number, or by a range that holds the number; of ranges
-    that are open on one side ("not exceeding 60") the tightest one fits.
+    that are open on one side ("not exceeding 60") the tightest one fits. Of rows with one name
+    the group says which: "Cost of sales > Products".
     """
     key, rows = _rows(table, row, column)
-    names = row_names(table.rows)
-    found = []
-    for number in rows:
-        for at in _columns(table, column, key):
-            value = table.rows[number][at] if at < len(table.rows[number]) else ""
-            cell = Cell(
-                number,
-                at,
-                names[number],
-                table.columns[at],
-                without_marks(value),
-                unit_of(table.columns[at]),
-                table.notes_of(value),
-                f"{table.columns[key]}: {table.rows[number][key]}",
-            )
-            found.append(cell)
-    return found
+    names = row_names(table)
+    columns = _columns(table, column, key)
+    return [_cell(table, number, at, names[number], key) for number in rows for at in columns]
+
+
+def _cell(table: Table, number: int, at: int, name: str, key: int) -> Cell:
+    row, head = table.rows[number], table.columns[at]
+    value = row[at] if at < len(row) else ""
+    bare = without_marks(value)
+    unit = unit_of(head) or (_money(table, at) if _FIGURE.match(bare) else "")
+    has_scale = bool(_FIGURE.match(bare)) and not _PER.search(f"{name} {bare}")
+    return Cell(
+        number,
+        at,
+        name,
+        head,
+        bare,
+        "%" if bare.endswith("%") else unit,
+        table.notes_of(value),
+        f"{table.columns[key]}: {row[key]}",
+        table.scale if has_scale else "",
+        period_of(head),
+    )
+
+
+def _money(table: Table, at: int) -> str:
+    """Return the currency of a column: printed once above, it counts for the figures below."""
+    signs = (_CURRENCY.search(row[at]) for row in table.rows if at < len(row))
+    return next((sign.group() for sign in signs if sign), "")
 
 
 def _columns(table: Table, wanted: str, key: int) -> list[int]:
@@ -259,7 +317,13 @@ def _columns(table: Table, wanted: str, key: int) -> list[int]:
 def _rows(table: Table, wanted: str, column: str) -> tuple[int, list[int]]:
     """Return the key column and the rows that fit: by their name, by number, or by their words."""
     words = _words(wanted)
-    exact = [i for i, row in enumerate(table.rows) if words and words == _words(row[0])]
+    names = [_words(without_marks(_NOTE_MARK.sub("", row[0]))) for row in table.rows]
+    filled = [i for i, row in enumerate(table.rows) if any(row[1:])] or range(len(table.rows))
+    exact = [i for i in filled if words and words == names[i]]
+    if len(exact) != 1 and words:
+        chains = [_words(" ".join(chain)) for chain in groups_of(table)]
+        grouped = [i for i in filled if names[i] < words <= names[i] | chains[i]]
+        exact = exact or grouped
     if exact:
         return 0, exact
     values = numbers(wanted)
@@ -315,6 +379,22 @@ def _words(text: str, *, has_numbers: bool = True) -> set[str]:
     return words if has_numbers else {word for word in words if not word[0].isdigit()}
 
 
+def has_words(title: str, name: str) -> bool:
+    """Return whether a title has all words of a name, in one number or the other.
+
+    >>> has_words("Acme Inc. Consolidated Balance Sheets", "consolidated balance sheet table")
+    True
+    """
+    wanted, words = ({w.removesuffix("s") for w in _words(each)} for each in (name, title))
+    return bool(wanted - {"table"}) and wanted - {"table"} <= words
+
+
+def is_named(cell: Cell, row: str) -> bool:
+    """Return whether the row of a cell has just this name, with or without its group."""
+    label = cell.row_name.split(BELOW)[-1]
+    return _words(row) in (_words(_NOTE_MARK.sub("", label)), _words(cell.row_name))
+
+
 def row_spans(text: str) -> Sequence[tuple[int, int]]:
     """Return where the rows below the header of a pipe table stand in its text."""
     spans, at, seen = [], 0, 0
@@ -332,23 +412,90 @@ def _bare_name(words: str) -> str:
     return words if "^" in words else plain(words)
 
 
-def row_names(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a name for each row: its first cell, and as many more as make it unique.
+def groups_of(table: Table) -> list[tuple[str, ...]]:
+    """Return for each row the labels of the groups that it is in, the outermost first.
 
-    >>> row_names([("Hot work", "Up to 50"), ("Hot work", "Over 50"), ("Diving", "Any")])
-    ['Hot work, Up to 50', 'Hot work, Over 50', 'Diving']
+    A row with a label alone opens a group. Where labels are set in, a group lasts as long as they
+    are deeper than its own; where they are flush, until the next one, or until its total.
     """
+    indents = table.indents or (0,) * len(table.rows)
+    open_: list[_Group] = []
+    found: list[tuple[str, ...]] = []
+    for number, (row, depth) in enumerate(zip(table.rows, indents, strict=True)):
+        opens = _opens_group(table, number)
+        while open_ and (
+            open_[-1].depth > depth
+            or (open_[-1].depth == depth and (open_[-1].has_deeper or (opens and open_[-1].rows)))
+        ):
+            open_.pop()
+        found.append(tuple(group.label for group in open_))
+        for group in open_:
+            group.rows += not opens
+            group.has_deeper |= depth > group.depth
+        if opens:
+            open_.append(_Group(row[0].rstrip(": "), depth))
+        elif total := _TOTAL.match(row[0]):
+            named = _words(row[0][total.end() :])
+            ended = next((n for n, g in enumerate(open_) if _words(g.label) == named), len(open_))
+            del open_[ended:]
+    return found
+
+
+@dataclass(slots=True)
+class _Group:
+    """Rows under a label, as long as they come."""
+
+    label: str
+    depth: int
+    rows: int = 0
+    has_deeper: bool = False
+
+
+def _opens_group(table: Table, number: int) -> bool:
+    """Return whether a row is a label over the rows below it, and no row whose cells are empty."""
+    row = table.rows[number]
+    if number + 1 == len(table.rows) or not row[0] or _NO_GROUP.match(row[0]):
+        return False
+    is_alone = len(row) > 1 and (not any(row[1:]) or set(row) == {row[0]})
+    if not is_alone or len(table.columns) > 2 or row[0].endswith(":"):
+        return is_alone
+    return bool(table.indents) and table.indents[number] < table.indents[number + 1]
+
+
+def row_names(table: Table) -> list[str]:
+    """Return a name for each row: its first cell, and its groups or more cells to make it unique.
+
+    >>> rows = (("Hot work", "Up to 50"), ("Hot work", "Over 50"), ("Diving", "Any"))
+    >>> row_names(Table("", ("Work", "Area"), rows))
+    ['Hot work, Up to 50', 'Hot work, Over 50', 'Diving']
+    >>> rows = (("Sales:", "", ""), ("Goods", "9", "8"), ("Cost:", "", ""), ("Goods", "5", "6"))
+    >>> row_names(Table("", ("", "2021", "2020"), rows))
+    ['Sales:', 'Sales > Goods', 'Cost:', 'Cost > Goods']
+    """
+    rows, groups = table.rows, groups_of(table)
     names = [""] * len(rows)
-    for cells in (1, 2, 3):
+    longest = max(map(len, groups), default=0)
+    steps = [(above, 1) for above in range(longest + 1)] + [(longest, 2), (longest, 3)]
+    for above, cells in steps:
         counts = Counter(names)
         names = [
-            _bare_name(", ".join(cell for cell in row[:cells] if cell))[:NAME_CHARS]
-            if cells == 1 or counts[name] > 1
+            _row_name(group[max(0, len(group) - above) :], row[:cells])
+            if counts[name] > 1 or (above, cells) == (0, 1)
             else name
-            for row, name in zip(rows, names, strict=True)
+            for group, row, name in zip(groups, rows, names, strict=True)
         ]
     counts = Counter(names)
     return [
         f"{name} (row {number})" if counts[name] > 1 or not name else name
         for number, name in enumerate(names, 1)
     ]
+
+
+def _row_name(groups: Sequence[str], cells: Sequence[str]) -> str:
+    """Return the name of a row; what it is in is cut short rather than what it is."""
+    name = _bare_name(", ".join(cell for cell in cells if cell))[:NAME_CHARS]
+    return BELOW.join([*(_short(group) for group in groups), name]) if name else ""
+
+
+def _short(group: str) -> str:
+    return group if len(group) <= GROUP_CHARS else f"{group[:GROUP_CHARS].rsplit(' ', 1)[0]}…"

@@ -17,7 +17,7 @@ from pincite.model.editions import in_force, when
 from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
 from pincite.model.settings import Settings
-from pincite.model.tables import Cell, find_cells, parse_table
+from pincite.model.tables import Cell, find_cells, has_words, is_named, parse_table
 from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking
 from pincite.search.candidates import Step
 from pincite.search.explain import WhyNot, searched_in, why_not
@@ -350,12 +350,41 @@ class IndexReader:
         at = tables_at(self.snapshot, address) if address else ()
         if found := [TableCell(chunk, cell_at(known, *place)) for chunk, known, place in at]:
             return [each for each in found if document in (None, each.table.span.doc_id)]
-        for chunk in self.show(table, document):
+        for chunk in self._tables(table, document):
             parsed = parse_table(chunk.text)
             if parsed is None:
                 raise StoreError(f"{table!r} is not a table", hint=f'see: pincite show "{table}"')
+            # A heading may tell the units: "Balance sheets (in millions)".
+            parsed = replace(parsed, title=" ".join((*chunk.path[-1:], parsed.title)))
             found += [TableCell(chunk, cell) for cell in find_cells(parsed, row, column)]
-        return found
+        # Of several tables under one title the one that has a row of just that name is meant.
+        return [each for each in found if is_named(each.cell, row)] or found
+
+    def _tables(self, name: str, document: str | None) -> list[Chunk]:
+        """Return the tables of a name: their own, or that of the section that they stand in.
+
+        In a document, a part of the name is enough: the words of its title, or of its heading.
+        """
+        failure: StoreError | None = None
+        places: list[Chunk] = []
+        try:
+            places = self.show(name, document)
+        except StoreError as error:
+            failure = error
+        inside = [
+            each
+            for place in places
+            for each in self.snapshot.chunks_within(
+                place.span.doc_id, place.span.start, place.span.end
+            )
+            if each.kind == "table" and each.span.start >= place.span.start
+        ]
+        if not inside and document in self.documents():
+            every = (each for each in self.snapshot.chunks(document) if each.kind == "table")
+            inside = [each for each in every if has_words(each.title or each.locator, name)]
+        if failure and not inside:
+            raise failure
+        return list({each.id: each for each in inside}.values()) or places
 
     def children(self, chunk: Chunk) -> list[Chunk]:
         """Return the places directly below a place."""

@@ -155,6 +155,8 @@ def _cell(found: TableCell) -> dict[str, Any]:
         "document": found.table.span.doc_id,
         "citation": found.citation,
         "notes": list(found.cell.notes),
+        "scale": found.cell.scale,
+        "period": found.cell.period,
     }
 
 

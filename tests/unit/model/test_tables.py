@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pincite.model.tables import find_cells, intervals_of, numbers, parse_table, row_spans, unit_of
+from pincite.model.tables import (
+    find_cells,
+    groups_of,
+    has_words,
+    intervals_of,
+    numbers,
+    parse_table,
+    row_names,
+    row_spans,
+    unit_of,
+)
 
 TEXT = """**Table 9.1 Sizes of Ropes**
 
@@ -177,3 +187,80 @@ def test_a_row_that_begins_with_dashes_is_a_row() -> None:
     table = parse_table("| A | B |\n|---|:--|\n| -- | 3 |\n| --> | 4 |")
     assert table is not None and table.rows == (("--", "3"), ("-->", "4"))
     assert parse_table("|---|---|\n|---|---|") is None
+
+
+STATEMENT = """Statements of Earnings (in millions, except per share)
+
+| Years ended December 31, | 2021 | 2020 |
+|---|---|---|
+| Net sales |  |  |
+| \u00a0Products | $900 | $800 |
+| \u00a0Services | 100 | 90 |
+| \u00a0\u00a0Total net sales | 1,000 | 890 |
+| Cost of sales |  |  |
+| \u00a0Products(1) | (500) | (450) |
+| \u00a0Services | (50) | (40) |
+| Gross profit | 450 | 400 |
+| Earnings per share | $1.50 | $1.20 |
+"""
+
+
+def test_rows_of_one_name_are_told_apart_by_their_group() -> None:
+    table = parse_table(STATEMENT)
+    assert table is not None
+    assert row_names(table)[2] == "Net sales > Services"
+    assert row_names(table)[6] == "Cost of sales > Services"
+    assert row_names(table)[5] == "Products(1)"  # as printed, and so unique
+    assert groups_of(table)[6] == ("Cost of sales",)
+    assert groups_of(table)[7] == ()  # set in no further than the group's own label
+
+
+@pytest.mark.parametrize(
+    ("row", "value"),
+    [
+        ("Net sales > Products", "$900"),
+        ("Products, cost of sales", "(500)"),
+        ("Cost of sales > Services", "(50)"),
+        ("gross profit", "450"),
+    ],
+)
+def test_a_row_is_asked_for_with_its_group(row: str, value: str) -> None:
+    table = parse_table(STATEMENT)
+    assert table is not None
+    (cell,) = find_cells(table, row, "2021")
+    assert cell.value == value
+
+
+def test_a_cell_knows_its_scale_currency_and_period() -> None:
+    table = parse_table(STATEMENT)
+    assert table is not None
+    (sales,) = find_cells(table, "Gross profit", "2021")
+    (share,) = find_cells(table, "Earnings per share", "2020")
+    assert (sales.unit, sales.scale, sales.period) == ("$", "millions", "2021")
+    assert (share.value, share.scale) == ("$1.20", "")
+
+
+def test_a_year_is_no_unit() -> None:
+    assert unit_of("November 27, 2015") == ""
+    assert unit_of("Weight (kg)") == "kg"
+
+
+def test_flush_groups_end_with_their_total() -> None:
+    rows = ["Assets||", "Current assets||", "Cash|1|2", "Total current assets|1|2", "Land|3|4"]
+    rows += ["Total assets|4|6", "Debt|5|5"]
+    body = "\n".join(f"| {row.replace('|', ' | ')} |" for row in rows)
+    table = parse_table(f"|  | 2021 | 2020 |\n|---|---|---|\n{body}")
+    assert table is not None
+    assert groups_of(table)[2] == ("Assets", "Current assets")
+    assert groups_of(table)[4:] == [("Assets",), ("Assets",), ()]
+
+
+def test_an_empty_row_of_two_columns_heads_nothing() -> None:
+    table = parse_table("| Code | Meaning |\n|---|---|\n| A |  |\n| B | b |\n| B | c |")
+    assert table is not None
+    assert groups_of(table) == [(), (), ()]
+
+
+def test_the_words_of_a_title_name_a_table() -> None:
+    assert has_words("Acme Inc. Consolidated Balance Sheets", "balance sheet")
+    assert not has_words("Consolidated Balance Sheets", "income")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pincite.read.formats.markdown import markdown_blocks
-from pincite.read.structure.outline import CaptionedTable, find_tables, is_table_caption
+from pincite.read.structure.outline import CaptionedTable, find_tables, is_table_caption, outline
 
 GRID = "| a | b |\n|---|---|\n| 1 | 2* |\n"
 
@@ -80,3 +80,40 @@ def test_sentences_about_tables_are_no_captions() -> None:
     assert is_table_caption("Table 3")
     assert not is_table_caption("Table 3, chosen by length")
     assert not is_table_caption("Tables are useful")
+
+
+STATEMENT = """# Report
+
+Acme Inc. Consolidated Balance Sheets
+
+(In millions, except par value)
+
+|  | December 31, 2021 | December 31, 2020 |
+|---|---|---|
+| Cash | 1 | 2 |
+"""
+
+
+def test_the_title_above_the_units_is_the_caption_of_a_statement() -> None:
+    (table,) = tables(STATEMENT)
+    assert table.title == "Acme Inc. Consolidated Balance Sheets"
+    assert STATEMENT[table.start :].startswith("Acme")
+
+
+def test_words_above_other_tables_are_no_caption() -> None:
+    (table,) = tables(f"Some Words With Capitals\n\n{GRID}")
+    assert table.title == ""
+
+
+def test_units_between_heading_and_table_open_no_section() -> None:
+    text = STATEMENT.replace("Acme Inc.", "## Acme").replace("(In", "### (In")
+    _, sections = outline(text, markdown_blocks(text))
+    assert [section.title for section in sections] == ["Acme Consolidated Balance Sheets"]
+    (table,) = tables(text)
+    assert text[table.start :].startswith("### (In millions")
+
+
+def test_a_heading_that_is_a_day_is_still_a_heading() -> None:
+    text = "# Log\n\n## March 5, 2022\n\nFixed a table.\n"
+    _, sections = outline(text, markdown_blocks(text))
+    assert [section.title for section in sections] == ["March 5, 2022"]

@@ -48,6 +48,8 @@ class FoundTable:
     rows: Sequence[Sequence[str]]
     header_rows: int = 1
     columns: Sequence[tuple[float, float]] = ()  # left and right; none where they do not matter
+    bands: Sequence[tuple[float, float]] = ()  # top and bottom of each row; none if not known
+    indents: Sequence[int] = ()  # how many steps each row's label is set in; none if not known
 
     @property
     def box(self) -> tuple[float, float, float, float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pincite.model.pages import Pages
+from pincite.model.tables import INDENT
 from pincite.model.types import Box
 from pincite.read.extracted import Block, BlockKind
 from pincite.read.formats.blocks import TableText, pipe_table
@@ -19,6 +20,24 @@ _MARKUP = re.compile(r"#{1,6} |[|>] ?|```")
 _FOOTNOTE_MARK = re.compile(rf"(?<=\w){MARK}+$")
 _HEAD_LINES = 2  # of a pipe table: the names and the rule below
 _LETTER_WIDTH = 0.55  # of the size, in typewriter faces
+LineBox = tuple[float, float, float, float]
+
+
+def _row_box(line: Line, first: int, end: int) -> LineBox:
+    """Return the box of some rows of a table in shares of the page; of all where it has no rows."""
+    table, (x0, y0, x1, y1) = line.table, line.box
+    if not table or not table.bands or first == end:
+        return line.box
+    share = (y1 - y0) / max(table.y1 - table.y0, 1.0)
+    top, bottom = table.bands[first][0] - table.y0, table.bands[end - 1][1] - table.y0
+    return x0, y0 + share * top, x1, y0 + share * bottom
+
+
+def _set_in(text: str, line: Line, number: int) -> str:
+    """Return a row of a pipe table with its label set in as it is on the page."""
+    steps = line.table.indents[number] if line.table and line.table.indents else 0
+    is_labelled = text.startswith("| ") and not text.startswith("|  ")
+    return f"| {INDENT * steps}{text[2:]}" if steps and is_labelled else text
 
 
 class ParagraphWriter:
@@ -99,18 +118,20 @@ class ParagraphWriter:
         tables = [(line, line.table) for line in lines if line.table]
         first = tables[0][1]
         head = list(map(list, first.rows[: first.header_rows]))
-        bodies = [
-            list(map(list, table.rows[line.repeated if line.continues else len(head) :]))
+        rows = [
+            (line, number)
             for line, table in tables
+            for number in range(line.repeated if line.continues else len(head), len(table.rows))
         ]
-        texts = pipe_table(TableText(head, [row for rows in bodies for row in rows])).split("\n")
+        body = [list(line.table.rows[number]) for line, number in rows if line.table]
+        texts = pipe_table(TableText(head, body)).split("\n")
         start = self._begin("table")
-        done = 0
-        for (line, _), rows in zip(tables, bodies, strict=True):
-            end = done + len(rows) + (0 if done else _HEAD_LINES)
-            self._put("\n" if done else "")
-            self._put_line(line, "\n".join(texts[done:end]))
-            done = end
+        self._put_line(
+            tables[0][0], "\n".join(texts[:_HEAD_LINES]), _row_box(tables[0][0], 0, len(head))
+        )
+        for (line, number), text in zip(rows, texts[_HEAD_LINES:], strict=True):
+            self._put("\n")
+            self._put_line(line, _set_in(text, line, number), _row_box(line, number, number + 1))
         self._end("table", start)
 
     def _begin(self, kind: BlockKind) -> int:
@@ -125,14 +146,14 @@ class ParagraphWriter:
             start = self.blocks.pop().start
         self.blocks.append(Block(kind, start, self._length, level))
 
-    def _put_line(self, line: Line, text: str) -> None:
+    def _put_line(self, line: Line, text: str, box: LineBox | None = None) -> None:
         if self._numbers[-1:] != [line.page]:
             is_first = not self.boxes or self.boxes[-1].start < self._block
             self._starts.append(self._block if is_first else self._length)
             self._numbers.append(line.page)
-        for box in (line.box, line.figure):
-            if box:
-                self.boxes.append(Box(self._length, self._length + len(text), line.page, *box))
+        for each in (box or line.box, line.figure):
+            if each:
+                self.boxes.append(Box(self._length, self._length + len(text), line.page, *each))
         self._put(text)
 
     def _put(self, text: str) -> None:

@@ -545,7 +545,7 @@ def _rows(text: str, table: Clause, parent: int) -> list[Clause]:
     ends = [*starts[1:], last_end if has_notes else table.end]
     rows = [
         Clause("row", "", f"{table.locator} > {name}", name, start, end, end, parent, table.path)
-        for name, start, end in zip(row_names(parsed.rows), starts, ends, strict=True)
+        for name, start, end in zip(row_names(parsed), starts, ends, strict=True)
     ]
     if has_notes:
         end = table.end

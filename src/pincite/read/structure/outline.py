@@ -31,6 +31,19 @@ _CAPTION = re.compile(
     r" ?(?P<mark>-(?= )|[.:—–]*)[ \t]*"
 )
 _ALLOWED_CAPTION = 240
+# What stands between the title of a statement and its figures: units, and the time they are of.
+_UNITS = re.compile(
+    r"\(?(?:[\w$€£¥.]{1,12}[ ,]{1,2}){0,6}in (?:hundreds|thousands|millions|billions)\b[^.]{0,120}"
+    r"|\(?[$€£¥] ?(?:thousands?|millions?|billions?)\b[^.]{0,120}|\(?unaudited\)?"
+    r"|(?:for )?(?:the )?(?:fiscal )?(?:years?|quarters?|(?:\w{3,12}|\d\d?) (?:months|weeks)) ended"
+    r"\b[^.]{0,60}"
+    r"|(?:as of |at )?(?:January|February|March|April|May|June|July|August|September|October"
+    r"|November|December) \d{1,2}(?:, (?:19|20)\d\d)?[^.]{0,40}",
+    re.IGNORECASE,
+)
+_UNITS_LINES = 3
+_PERIOD = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_TITLE_WORDS = 14
 _FOOTNOTE = re.compile(
     r"\^[0-9a-z*]{1,2}\^|<sup>|[¹²³⁰⁴-⁹†‡]|\\\*|\*(?! )(?!\*)(?!.*\*)|\[\^[^\]]+\]:"
     r"|[0-9] (?=[A-ZÀ-Þ])|[*_]{0,2}(?:Notes?|NOTES?|Sources?)[*_]{0,2}:"
@@ -105,14 +118,17 @@ def find_tables(text: str, blocks: Sequence[Block]) -> list[CaptionedTable]:
     for position, block in enumerate(blocks):
         if block.kind != "table" or position < free:
             continue
-        above = _above(text, blocks[position - 1]) if position > free else None
-        caption, first, last = above, position, position
-        if above is not None and above.start == blocks[position - 1].start:
-            first = position - 1
+        first = _units(text, blocks, position, free)
+        head = text[block.start : text.find("\n", block.start)]
+        is_statement = first < position or bool(_PERIOD.search(head))
+        above = _above(text, blocks[first - 1], is_statement) if first > free else None
+        caption, last = above, position
+        if above is not None and above.start == blocks[first - 1].start:
+            first -= 1
         if above is None and (caption := _below(text, blocks, position)):
             last = position + 1
         last = _footnotes(text, blocks, position, last)
-        start = min(above.start if above else block.start, block.start)
+        start = min(above.start if above else block.start, blocks[first].start)
         found = caption or _Caption(start, "", "", False)
         tables.append(
             CaptionedTable(
@@ -121,6 +137,29 @@ def find_tables(text: str, blocks: Sequence[Block]) -> list[CaptionedTable]:
         )
         free = last + 1
     return tables
+
+
+def is_units_line(line: str) -> bool:
+    """Return whether a line only tells what the figures of a table are in, or of which time.
+
+    >>> is_units_line("(In millions, except per share)"), is_units_line("In millions of homes.")
+    (True, False)
+    """
+    return bool(_UNITS.fullmatch(plain_words(line)))
+
+
+def _units(text: str, blocks: Sequence[Block], position: int, free: int) -> int:
+    """Return the index of the first block of units right above a table; its own without any."""
+    first = position
+    while first > max(free, position - _UNITS_LINES) and is_units_line(
+        _words_of(text, blocks[first - 1])
+    ):
+        first -= 1
+    return first
+
+
+def _words_of(text: str, block: Block) -> str:
+    return text[block.start : min(block.end, block.start + _ALLOWED_CAPTION)]
 
 
 def is_table_caption(line: str) -> bool:
@@ -145,8 +184,11 @@ def _numbered(words: str, start: int) -> _Caption | None:
     return _Caption(start, match["number"] or "", title, bool(match["to"]))
 
 
-def _above(text: str, block: Block) -> _Caption | None:
-    """Return the caption that a block directly above a table holds, if any."""
+def _above(text: str, block: Block, is_statement: bool = False) -> _Caption | None:
+    """Return the caption that a block directly above a table holds, if any.
+
+    Above units or years a line in capitals at the beginning of its words is a title as well.
+    """
     if block.kind not in ("paragraph", "heading"):
         return None
     lines = list(LINE.finditer(text, block.start, block.end))
@@ -157,7 +199,8 @@ def _above(text: str, block: Block) -> _Caption | None:
     before = text[block.start : last.start()].rstrip()
     if len(lines) > 1 and before[-1:] in ".:;" and is_table_caption(last.group()):
         return _numbered(plain_words(last.group()), last.start())
-    if block.kind == "paragraph" and len(lines) == 1 and _is_title(whole):
+    is_title = _is_title(whole) or (is_statement and _is_capitalised(whole))
+    if block.kind == "paragraph" and len(lines) == 1 and is_title:
         return _Caption(block.start, "", plain_words(whole).rstrip(".:"), False)
     return None
 
@@ -169,6 +212,18 @@ def _is_title(line: str) -> bool:
         return False
     is_bold = re.fullmatch(r"(\*\*|__)(?!\s)[^*]+\1:?", bare) is not None
     return is_bold or (bare.isupper() and len(bare) > 3 and bare[-1:] not in ".;,")
+
+
+def _is_capitalised(line: str) -> bool:
+    """Return whether a line is words of a title: short, capitals at their beginning, no sentence.
+
+    >>> _is_capitalised("Consolidated Statements of Income"), _is_capitalised("It was so in Rome")
+    (True, False)
+    """
+    words = [word for word in re.findall(r"[^\W\d_]+", line) if len(word) > 3]
+    is_short = len(words) >= 2 and len(line.split()) <= _TITLE_WORDS
+    is_open = line[-1:].isalnum() or line.endswith((")", "’", "”"))
+    return is_short and is_open and line[0].isalpha() and all(word[0].isupper() for word in words)
 
 
 def _below(text: str, blocks: Sequence[Block], position: int) -> _Caption | None:
@@ -291,6 +346,16 @@ def _opens_section(text: str, blocks: Sequence[Block], position: int) -> bool:
     """Return whether a block is a heading, and not one set above a table as its caption."""
     block = blocks[position]
     if block.kind != "heading":
+        return False
+    below = next(
+        (
+            at
+            for at in range(position, len(blocks))
+            if not is_units_line(_words_of(text, blocks[at]))
+        ),
+        position,
+    )
+    if below > position and blocks[below].kind == "table":
         return False
     above_table = position + 1 < len(blocks) and blocks[position + 1].kind == "table"
     return not (above_table and is_table_caption(text[block.start : block.end]))

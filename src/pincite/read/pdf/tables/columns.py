@@ -15,6 +15,7 @@ from pincite.read.pdf.tables.geometry import (
     LineSegment,
     Rule,
     TableLine,
+    bounds,
     cell_text,
     figures_beside,
     is_number,
@@ -461,9 +462,15 @@ def assemble(
     for head in heads:  # each reaches down to the next head, or to the body
         lower = min((below.level for below in head.below), default=levels)
         size = max(1, lower - head.level), len(head.columns)
-        cells.append(CellBox(head.level, head.columns[0], cell_text(head.words), *size))
+        words = head.words
+        cells.append(
+            CellBox(head.level, head.columns[0], cell_text(words), *size, box=bounds(words))
+        )
     for number, row in enumerate(body_rows(lines[count:], rules), levels):
-        cells.extend(CellBox(number, c, cell_text(words), 1, n) for c, (n, words) in row.items())
+        cells.extend(
+            CellBox(number, column, cell_text(words), 1, span, box=bounds(words))
+            for column, (span, words) in row.items()
+        )
     return cells, levels
 
 

@@ -444,7 +444,7 @@ def tables_of(words: Sequence[Word], rulings: Rulings) -> list[SpannedTable]:
         found = tables_of(turn_words(words, angle), turn_rulings(rulings, angle))
         for number, turned in enumerate(found):
             x0, y0, x1, y1 = turn_box(turned.box, 360 - angle)
-            found[number] = replace(turned, x0=x0, y0=y0, x1=x1, y1=y1, columns=())
+            found[number] = replace(turned, x0=x0, y0=y0, x1=x1, y1=y1, columns=(), bands=())
         return found
     words, rules = with_signs(words), rulings.horizontal
     ruled = (ruled_table(grid, words, rules) for grid in find_grids(rulings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 from typing import TypeVar
@@ -42,6 +42,7 @@ class CellBox:
     text: str
     rows: int = 1
     columns: int = 1
+    box: Box | None = field(default=None, compare=False)  # of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,39 @@ def make_table(box: Box, cells: Sequence[CellBox], header_rows: int) -> SpannedT
         for row in range(cell.row, cell.row + cell.rows):
             for column in range(cell.column, cell.column + cell.columns):
                 rows[row][column] = cell.text
-    return SpannedTable(*box, rows=rows, header_rows=header_rows, cells=tuple(cells))
+    return SpannedTable(
+        *box,
+        rows=rows,
+        header_rows=header_rows,
+        bands=_bands(cells, height),
+        indents=_indents(cells, height),
+        cells=tuple(cells),
+    )
+
+
+def _bands(cells: Sequence[CellBox], height: int) -> list[tuple[float, float]]:
+    """Top and bottom of the words of each row; none if a row has no words of its own."""
+    held: list[list[Box]] = [[] for _ in range(height)]
+    for cell in cells:
+        if cell.box:
+            held[cell.row].append(cell.box)
+    if not all(held):
+        return []
+    return [(min(box[1] for box in row), max(box[3] for box in row)) for row in held]
+
+
+INDENT = 2.0  # points: a label set in by less stands where the others do
+MAX_INDENTS = 6  # more different places are no steps
+
+
+def _indents(cells: Sequence[CellBox], height: int) -> list[int]:
+    """How many steps the label of each row is set in; none where labels are not flush."""
+    lefts = {cell.row: cell.box[0] for cell in cells if cell.box and not cell.column}
+    steps = cluster(lefts.values(), INDENT)
+    if not 1 < len(steps) <= MAX_INDENTS:
+        return []
+    nearest = {row: min(steps, key=lambda x: abs(x - left)) for row, left in lefts.items()}
+    return [steps.index(nearest[row]) if row in nearest else 0 for row in range(height)]
 
 
 def bounds(words: Iterable[Word]) -> Box:

@@ -19,6 +19,7 @@ from pincite.read.pdf.tables.geometry import (
     SpannedTable,
     TableLine,
     band,
+    bounds,
     cell_text,
     cluster,
     has_scale,
@@ -375,10 +376,15 @@ def _cells(grid: Grid, words: Sequence[Word]) -> Iterator[CellBox]:
             for c in range(column, column + columns)
         ]
         if columns > 1 and _falls_apart(parts):
-            yield from (CellBox(row, c, cell_text(part), rows) for c, part in parts)
+            yield from (_cell(row, c, part, rows) for c, part in parts)
         else:
             together = [word for _, part in parts for word in part]
-            yield CellBox(row, column, cell_text(together), rows, columns)
+            yield _cell(row, column, together, rows, columns)
+
+
+def _cell(row: int, column: int, words: Sequence[Word], rows: int, columns: int = 1) -> CellBox:
+    box = bounds(words) if words else None
+    return CellBox(row, column, cell_text(words), rows, columns, box)
 
 
 def _split_tall(
@@ -414,6 +420,7 @@ def compact(cells: Sequence[CellBox]) -> list[CellBox]:
             cell.text,
             max(1, sum(cell.row <= row < cell.row + cell.rows for row in rows)),
             max(1, sum(cell.column <= c < cell.column + cell.columns for c in columns)),
+            cell.box,
         )
         for cell in texts
     ]
