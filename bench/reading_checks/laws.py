@@ -7,7 +7,8 @@ its schema, and has a number, a heading or a term to be called by. It resolves i
 a place in that document, whose words begin with the first words of the element: its number, heading
 or text, as letters and digits, 40 of them. What is inside a table of contents or the metadata is no
 place. Of all other identifiers (`other elements`) it is counted whether some place is shown that
-holds the element's first words. An identifier that leads to more places than the source itself
+holds the element's first words: notes of history are left out, and words of tables stand in
+another order. An identifier that leads to more places than the source itself
 gives it to is `ambiguous`.
 
 Half of the documents of each kind, the first by the SHA-256 of their names, were looked at while

@@ -36,6 +36,7 @@ def test_how_much_is_tried() -> None:
         "DOCX and ZIP": 28,
         "EPUB": 17,
         "gzip": 9,
+        "Office": 9,
         "XML": 20,
         "HTML": 15,
         "JSON": 13,

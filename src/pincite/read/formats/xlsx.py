@@ -63,9 +63,12 @@ class _CellValues:
         }
 
     def of(self, cell: Element) -> SheetCell:
-        if (inner := cell.find("{*}is")) is not None:
-            return SheetCell(_string(inner))
-        words = cell.findtext("{*}v") or ""
+        words = ""
+        for child in cell:  # quicker than a search by name, and there are many cells
+            name = local_name(child)
+            if name == "is":
+                return SheetCell(_string(child))
+            words = child.text or "" if name == "v" else words
         kind = cell.get("t", "n")
         if not words or kind in self.kinds:
             return self.kinds[kind](words) if words else SheetCell("")

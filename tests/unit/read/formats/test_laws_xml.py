@@ -10,8 +10,10 @@ import pytest
 from lxml import etree
 
 from pincite.model.errors import SourceError
+from pincite.model.settings import IngestSettings
 from pincite.read.extracted import Clause
 from pincite.read.formats import laws_xml
+from pincite.read.load import parse
 from pincite.read.structure.clauses import clause_tree
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -148,3 +150,26 @@ def test_places_in_real_laws(stem: str, locator: str, words: str) -> None:
     text, tree = clauses(file.read_bytes())
     starts = [text[clause.start :] for clause in tree if clause.locator == locator]
     assert starts and starts[0].startswith(words), starts[0][:80] if starts else locator
+
+
+def test_identifiers_lead_to_places_and_words_behind_items_to_what_holds_them() -> None:
+    lims = 'xmlns:lims="http://justice.gc.ca/lims"'
+    law = f"""<Regulation {lims}><Body><Section lims:id="11"><Label>1</Label><Text>A fee</Text>
+<Paragraph lims:id="12" lims:fid="7"><Label>(a)</Label><Text>in winter</Text></Paragraph>
+<ContinuedSectionSubsection lims:id="13"><Text>is due.</Text></ContinuedSectionSubsection>
+</Section></Body></Regulation>"""
+    parsed = parse(law.encode(), "law.xml", IngestSettings())
+    found = {
+        name: chunk
+        for chunk in parsed.chunks
+        if chunk.id in parsed.facts
+        for name in parsed.facts[chunk.id].identifiers
+    }
+    assert {name: chunk.locator for name, chunk in found.items()} == {
+        "11": "1",
+        "12": "1(a)",
+        "7": "1(a)",
+        "13": "1",
+    }
+    assert found["12"].text.strip() == "(a) in winter"
+    assert found["13"].text.strip() == "is due."
