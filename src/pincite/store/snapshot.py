@@ -26,6 +26,9 @@ from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk
 
 KEPT_CHARS = 16_000_000  # of the texts of recently used documents
+# Searches find the same sections again and again, and look for the clause in each.
+KEPT_BELOW_CHARS = 4_000_000
+KEPT_PAGES = 200_000
 
 
 # A writer may sweep a generation between our reading CURRENT and opening its files.
@@ -264,6 +267,12 @@ class Snapshot:
             self.close()
             raise
         self._texts: RecentCache[str, str] = RecentCache(KEPT_CHARS, len)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin anew with what is remembered of documents that are seen."""
+        self._kept_below: RecentCache[str, list[Chunk]] = RecentCache(KEPT_BELOW_CHARS, _chars)
+        self._pages: RecentCache[str, Pages] = RecentCache(KEPT_PAGES, lambda p: 1 + len(p.starts))
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -286,6 +295,7 @@ class Snapshot:
         view = copy(self)
         view.segments = [segment.hiding(doc_ids) for segment in self.segments]
         view._is_view = True
+        view._forget()
         return view
 
     def close(self) -> None:
@@ -354,9 +364,12 @@ class Snapshot:
 
     def children(self, chunk_id: str) -> list[Chunk]:
         """Return the chunks directly below, in document order."""
-        return self._load(
-            "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal", (chunk_id,)
-        )
+        known = self._kept_below.get([chunk_id])
+        if chunk_id not in known:
+            where = "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal"
+            known = {chunk_id: self._load(where, (chunk_id,))}
+            self._kept_below.put(known)
+        return list(known[chunk_id])
 
     def expect_keys(self, wanted: Iterable[tuple[Field, Iterable[int]]]) -> None:
         """Say which keys of fields will be asked for; a server reads them at once."""
@@ -406,7 +419,11 @@ class Snapshot:
 
     def pages(self, doc_id: str) -> Pages:
         """Return the pages of a document; none if it has none, or an older version read it."""
-        return read_pages((self.meta(doc_id) or {}).get("pages", ""))
+        known = self._pages.get([doc_id])
+        if doc_id not in known:
+            known = {doc_id: read_pages((self.meta(doc_id) or {}).get("pages", ""))}
+            self._pages.put(known)
+        return known[doc_id]
 
     def pages_of(self, chunk: Chunk) -> Pages:
         """Return the pages of a chunk; of an index of an older version, the one it begins on."""
@@ -468,3 +485,7 @@ class Snapshot:
             known = {doc_id: document.text}
             self._texts.put(known)
         return known[doc_id]
+
+
+def _chars(chunks: Sequence[Chunk]) -> int:
+    return 1 + sum(len(chunk.text) for chunk in chunks)

@@ -349,3 +349,17 @@ def test_numbered_rows_come_back_under_their_names(
         again = list(segment.entries())
     assert [e.loaded for e in again] == [e.loaded for e in written]
     assert [sorted(e.keys) for e in again] == [sorted(set(e.keys)) for e in written]
+
+
+def test_what_is_remembered_of_a_document_is_not_shown_to_who_may_not_see_it(
+    tmp_path: Path,
+) -> None:
+    top = Chunk("top", Span("a", 0, 10), "some words", "section", "1", "", (), 4)
+    part = Chunk("part", Span("a", 5, 10), "words", "clause", "1(a)", "", (), 10, parent="top")
+    commit(tmp_path, Entry(ParsedDocument(Document("a", "some words"), [top, part]), []))
+    with Snapshot.open(tmp_path) as snapshot:
+        below = snapshot.children("top")
+        assert [chunk.id for chunk in below] == ["part"]
+        below.clear()  # what is handed out is the caller's
+        assert [chunk.id for chunk in snapshot.children("top")] == ["part"]
+        assert snapshot.hiding(frozenset({"a"})).children("top") == []

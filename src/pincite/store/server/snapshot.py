@@ -281,6 +281,7 @@ class ServerSnapshot(Snapshot):
         self.vectors = [ServerVectors(engine, entry) for entry in manifest.vectors]
         self._is_view = False
         self._texts = RecentCache(KEPT_CHARS, len)
+        self._forget()
         self._headers: RecentCache[str, Header] = RecentCache(KEPT_DOCUMENTS)
         self._children: RecentCache[str, list[tuple[Any, ...]]] = RecentCache(KEPT_PARENTS)
         self._hidden: frozenset[str] = frozenset()  # a view shares what is remembered
