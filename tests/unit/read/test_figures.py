@@ -80,6 +80,17 @@ def test_words_below_a_figure_belong_to_the_section(index: Index) -> None:
     assert first.place.locator == "3"
 
 
+def test_captions_of_a_page_are_figures(make_index: Callable[..., Index]) -> None:
+    page = (
+        "<h1>Pumps</h1><h2>1 Wires</h2><p>Words.</p><figure><img alt='Wires'>"
+        "<figcaption>Figure 1. Wires</figcaption></figure><p>More.</p>"
+        "<p><img alt='Fig. 2: Valve'></p><p>Last.</p>"
+    )
+    index = make_index({"pumps.html": page})
+    figures = [c for c in index.snapshot.chunks("pumps.html") if c.kind == "figure"]
+    assert [(c.locator, c.title) for c in figures] == [("Figure 1", "Wires"), ("Figure 2", "Valve")]
+
+
 def test_an_entry_of_a_list_of_figures_is_no_figure(make_index: Callable[..., Index]) -> None:
     text = (
         "# Pumps\n\nFigure 1: Wires 12\n\n## 1 Wires\n\nWords.\n\nFigure 1: Wires\n\nMore words.\n"

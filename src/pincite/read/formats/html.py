@@ -28,6 +28,7 @@ from pincite.read.formats.blocks import (
     spread,
     titled,
 )
+from pincite.read.structure.outline import figure_caption
 
 TEXT = "-text"
 LEFT_OUT = {"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head"}
@@ -431,6 +432,10 @@ class _Page(HtmlWords):
         if tag == "pre":
             self.flush()
             self._pre(node)
+            return False
+        if tag == "img" and figure_caption(caption := one_line(attribute(node, "alt"))):
+            self.flush()
+            self.writer.paragraph(caption)
             return False
         return super().open(node)
 
