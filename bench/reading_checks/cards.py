@@ -34,6 +34,8 @@ _JUNK = re.compile(
     r"|.*\.(?:doc|pdf)x?|x|\W*",
     re.IGNORECASE,
 )
+# "collectively referred to as "Parties"", "Ann and Bob (“Party” ...)": of all, and no name.
+_OF_ALL = re.compile(r"[“\"]\s*part(?:y|ies)|^\W*collectively|\beach\b", re.IGNORECASE)
 _ENDINGS = re.compile(
     r"\b(?:inc|incorporated|corp|corporation|co|company|llc|l l c|ltd|limited|lp|l p|plc|s a|the)\b"
 )
@@ -145,9 +147,9 @@ def _judge_contract(document: Document, gold: dict[str, str]) -> dict[str, bool]
 
 def _names(answer: str) -> list[str]:
     """Return the names in an answer, without short forms and what is said of all of them."""
-    bare = (re.sub(r"\([^()]*\)|[“\"].*", "", part) for part in answer.split(";"))
-    plain = map(_core, bare)
-    return [name for name in plain if name and not re.search(r"\b(?:part(?:y|ies)|each)\b", name)]
+    first = (re.split(r"\)\.\s", part)[0] for part in answer.split(";"))
+    parts = [part for part in first if not _OF_ALL.search(part)]
+    return [name for part in parts if (name := _core(re.sub(r"\([^()]*\)|[“\"].*", "", part)))]
 
 
 def _agree(wanted: list[str], parties: list[str]) -> bool:

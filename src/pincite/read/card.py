@@ -309,15 +309,20 @@ _DATED = re.compile(
 def _contract(cover: _FirstPages) -> _DocumentCard | None:
     """Return the card of a contract, None if it is none."""
     name = contract_name(cover.lines[:_FIRST_LINES], cover.flat, is_junk)
-    if not name or len(_BOND.findall(cover.flat)) < 3:
+    bonds = len(_BOND.findall(cover.flat))
+    if bonds < 3:
         return None
     parties, names = parties_of(cover.flat)
+    if not name and bonds > 9 and len(parties) > 1 and cover.flat.lower().count("agreement") > 9:
+        name = "Agreement"
+    if not name:
+        return None
     proper = [properly(each, cover.text[:_SAMPLE_CHARS]) for each in parties]
     found = [each for each in dates_in(cover.flat) if len(each[1]) == 10]
     led = (value for at, value in found if _DATED.search(cover.flat[max(0, at - 30) : at]))
     date = next(led, found[0][1] if found and found[0][0] < 3000 else "")
     title = properly(name, cover.text[:_SAMPLE_CHARS])
-    is_told = any(each.split()[0].casefold() in title.casefold() for each in proper)
+    is_told = any(each.split()[0].casefold() in title.casefold().split() for each in proper)
     if len(proper) > 1 and not is_told:
         others = [*proper[1:3], *(["others"] if len(proper) > 3 else [])]
         title = f"{title} between {', '.join([proper[0], *others[:-1]])} and {others[-1]}"

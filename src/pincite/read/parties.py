@@ -16,6 +16,11 @@ _THIS = re.compile(
     r"\b(?i:this) (?P<name>(?:(?:[A-Z][\w&/’'-]*|No\.|\d+|and|of|for|to|the|&) ){0,12}"
     rf"(?i:{_INSTRUMENT})(?: (?:No|NO)\.? ?\d+)?)\b"
 )
+_CAPITALS = re.compile(
+    r"\b(?:[A-Z][A-Z&’'/-]+,? (?:(?:OF|AND|FOR|TO|THE|&) ){0,2}){1,8}"
+    r"(?:AGREEMENT|CONTRACT|AMENDMENT|LEASE|INDENTURE|LICENSE|GUARANTY|ADDENDUM)\b"
+)
+_COVER_CHARS = 1500
 _SMALL = {"and", "of", "for", "to", "the", "by", "in", "on", "or", "with", "between", "no."}
 
 
@@ -57,6 +62,8 @@ def contract_name(lines: Sequence[str], flat: str, is_junk: Callable[[str], bool
     is_part = headed.casefold().endswith(f" {called.casefold()}")  # behind the name of a company
     if len(called.split()) > 1 and (is_part or len(headed.split()) < 2):
         return called
+    if len(headed.split()) < 2 and (run := _CAPITALS.search(flat[:_COVER_CHARS])):
+        return re.sub(rf"^.*\b{_SUFFIX}\.? (?=.)", "", run.group())  # a heading of several lines
     return headed
 
 
@@ -141,7 +148,7 @@ def parties_of(flat: str) -> tuple[list[str], list[str]]:
         parties, names, is_defined = _of_window(window, is_whole=not begin)
         if len(parties) > 1 and is_defined:
             return parties, names
-        if min(2, len(parties)) > len(best[0]):
+        if len(parties) > 1 and not best[0]:  # nobody makes a contract alone
             best = parties, names
     return best
 

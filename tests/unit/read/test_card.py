@@ -116,6 +116,24 @@ def test_a_contract_is_named_by_itself_and_its_parties() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("SHIP TOWING\n\nAGREEMENT\n\nThe parties, Tow LLC (“Tow”) and "
+         "Sea LLC (“Sea”), hereby agree between themselves.",
+         "Ship Towing Agreement between Tow LLC and Sea LLC"),
+        ("Exhibit 99.1 JOINT FILING AGREEMENT The undersigned hereby agree as parties. "
+         + "It is so. " * 20, "Joint Filing Agreement"),
+        ("The parties to this agreement hereby agree.\n\n"
+         + "Tow LLC (“Tow”) and Sea LLC (“Sea”): each party of the agreement is bound.\n\n" * 12,
+         "Agreement between Tow LLC and Sea LLC"),
+    ],
+)  # fmt: skip
+def test_a_contract_without_a_heading_in_one_line(text: str, title: str) -> None:
+    found = document(text, "x.txt")
+    assert (found.title, found.meta["kind"]) == (title, "contract")
+
+
+@pytest.mark.parametrize(
     ("opening", "parties"),
     [
         ("between Tow Co., Ltd. ( ), a company (hereinafter “Licensor”) and Sea LLC (“Sea”).",
