@@ -42,7 +42,7 @@ HALVES = {"looked at": 0, "not looked at": 1}
 SPANS, HITS, INDEXED = 500, 100, 8
 BEGINNING = 40  # letters and figures of a sentence that are looked for
 _SIGNS = re.compile(r"[\W_]+")
-_NUMBER = re.compile(r"\W{0,4}\d{1,3}\W{0,4}")
+_NUMBER = re.compile(r"[-–—\s]{0,4}\d{1,3}[-–—\s]{0,4}")
 
 # Name of the file (its beginning), page of the file, what is printed on it.
 PRINTED = """
