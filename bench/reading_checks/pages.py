@@ -42,6 +42,7 @@ HALVES = {"looked at": 0, "not looked at": 1}
 SPANS, HITS, INDEXED = 500, 100, 8
 BEGINNING = 40  # letters and figures of a sentence that are looked for
 _SIGNS = re.compile(r"[\W_]+")
+_MARK = re.compile(r"^\W*\w{1,4}\W+")
 _NUMBER = re.compile(r"[-–—\s]{0,4}\d{1,3}[-–—\s]{0,4}")
 
 # Name of the file (its beginning), page of the file, what is printed on it.
@@ -148,7 +149,9 @@ def _is_on(each: ReadPdf, page: int | None, words: str) -> bool | None:
     """Return whether words begin on a page; None if they are on no page of the document."""
     bare = _bare(words)
     beginning = bare[:BEGINNING]
-    if page is not None and beginning in each.raw[page - 1]:
+    # The raised mark of a note stands elsewhere in pdfium's text.
+    unmarked = _bare(_MARK.sub("", words))[:BEGINNING]
+    if page is not None and (beginning in each.raw[page - 1] or unmarked in each.raw[page - 1]):
         return True
     if page is not None and page < len(each.raw):
         for size in range(BEGINNING - 1, 3, -1):
