@@ -40,6 +40,7 @@ _LABEL = lazy_pattern(
     r"[-*_#>•\s]{0,6}(?:(?:§+|[A-Z][a-zA-Z]{2,9}\.?)\s)?\(?(?:\d[\d.-]{0,9}[a-zA-Z]?|[A-Za-z]"
     r"|[ivxlcIVXLC]{1,6})\)?[*_]{0,3}\.[*_]{0,3}$"
 )
+_NEXT_ITEM = lazy_pattern(r"\s+\d{1,3}\.\s")
 _RULER = lazy_pattern(r"[\s:|-]*$")  # with two dashes in it
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s|\s*\*\*[^*\n]{1,200}\*\*\s*$|\s{0,3}(?:```|~~~)")
 _QUOTES = lazy_pattern(r"[\"“”«»„]")
@@ -216,7 +217,10 @@ def _ends(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     if len(words) > LONGEST_ASIDE:
         return True
     is_open = len(_QUOTES.findall(words)) % 2 or words.count("(") > words.count(")")
-    return not is_open and not _RUN_IN.match(words) and not _LABEL.match(words)
+    if is_open or _LABEL.match(words):
+        return False
+    # "8. Ohio. 9. Texas." are items in running text, and no titles of what follows.
+    return not _RUN_IN.match(words) or _NEXT_ITEM.match(text, stop.end(), end) is not None
 
 
 def _may_follow(text: str, stop: re.Match[str], word: str) -> bool:

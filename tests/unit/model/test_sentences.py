@@ -62,6 +62,7 @@ def test_sentences(text: str, expected: list[str]) -> None:
         "The text ends here.^1^| Another begins.[2]| A third.",
         "We use the app.| Users like it.| The shell is bash.| bash reads files.",
         "A. Fees are due.| B. They are paid.",
+        "1. Ohio and Texas.| 2. Iowa.| 3. Maine and Utah.",
         "Section 4.2. Fees are due.| They are paid.",
         "z. B. nach Abs. 3 Nr. 5 d. h. am 3. Oktober.| Der Rest gilt.",
         "Selon l'art. 5, c.-à-d. p. ex. le n. 3, oui.| La suite vaut.",
