@@ -12,6 +12,9 @@ were read off by hand, and stand here as facts (`READ`).
 A locator is made up where its last label does not stand at the start of its place, where a
 parent's does not stand at the parent's start, where labels of one list do not follow each other,
 or where the text's own numbers say that another section is meant.
+
+Of FinanceBench's filings, six of each half (by the same hash): headings that are units, tables that
+hang below the report of the auditors before them, and headings that are searched alone.
 """
 
 from __future__ import annotations
@@ -45,6 +48,10 @@ OPENS = re.compile(
     + r")\b)(?P<end>[.:)]*))(?=(?P<after>[ \t]*[“\"(\[]?[A-Z][^\n]{0,80}|[ \t]*\n))"
 )
 SAMPLES = 200
+FILINGS = 6  # of each half: all 39 take many minutes
+UNITS = re.compile(r"\W*(?:\w+ ){0,3}in (?:thousands|millions|billions)\b", re.IGNORECASE)
+# Statements follow these reports and do not belong to them.
+REPORT = re.compile(r"critical audit matter|report of (?:independent|management)", re.IGNORECASE)
 PLACES = re.compile(r"(?P<section>[^(>]*?)(?P<items>(?:\([0-9A-Za-z.]{1,6}\))*)")
 
 # Read off by hand: twelve of fourteen contracts that chance chose of the other half (the two
@@ -303,7 +310,33 @@ def run(data: Path) -> list[Figure]:
     ):
         for form in ("pdf", "txt"):
             figures += of_half(members, half, form)
+    filings = sorted((data / "financebench" / "pdfs").glob("*.pdf"), key=lambda f: rank(f.stem))
+    for half in ("open half", "other half"):
+        members = [f for f in filings if is_open(f.name) == half.startswith("open")][:FILINGS]
+        figures += of_filings(members, half)
     return figures
+
+
+def rank(name: str) -> bytes:
+    """Return what names are shuffled by."""
+    return hashlib.sha256(name.encode()).digest()
+
+
+def of_filings(files: Sequence[Path], half: str) -> list[Figure]:
+    """Return what is wrong with the headings of some filings."""
+    documents = [read_one(file) for file in files]
+    chunks = [chunk for document in documents for chunk in document.chunks]
+    sections = [chunk for chunk in chunks if chunk.kind == "section"]
+    tables = [chunk for chunk in chunks if chunk.kind == "table"]
+    units = sum(UNITS.match(chunk.title) is not None for chunk in sections)
+    inverted = sum(any(REPORT.search(name) for name in chunk.path) for chunk in tables)
+    alone = sum(map(heading_alone, documents))
+    searched = sum(chunk.searched for chunk in chunks)
+    return [
+        Figure(f"units lines that are headings, filings, {half}", units, "0", len(sections)),
+        Figure(f"tables below a report of auditors, filings, {half}", inverted, "", len(tables)),
+        Figure(f"searched chunks that are a heading alone, filings, {half}", alone, "", searched),
+    ]
 
 
 def of_half(files: Sequence[Path], half: str, form: str) -> list[Figure]:
