@@ -229,7 +229,9 @@ def _doubted(members: Sequence[_Candidate]) -> list[_Candidate]:
     if sum(c.is_known and _is_single(c) for c in members) < _MANY_KNOWN:
         return list(members)
     return [
-        c._replace(drop=min(c.drop, 0.5)) if _is_single(c) and not c.is_known else c
+        c._replace(drop=min(c.drop, 1.5 if c.is_titled else 0.5))
+        if _is_single(c) and not c.is_known
+        else c
         for c in members
     ]
 
