@@ -19,8 +19,6 @@ from pincite.cli.main import app
 from pincite.model.types import Filters
 from pincite.read.load import find_files
 from pincite.search.passages import passage_values
-from pincite.serve.page.look import Look
-from pincite.serve.page.search_page import shown
 from pincite.update import ingest_files
 
 PLAIN = "Nothing of any weight is said on this line, which only fills the width of the page,"
@@ -92,6 +90,10 @@ def test_other_frameworks_and_the_command_line_get_the_same(index: Index) -> Non
 
 
 def test_the_address_of_a_hit_opens_the_page_that_it_names(index: Index) -> None:
+    pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
+    from pincite.serve.page.look import Look
+    from pincite.serve.page.search_page import shown
+
     hit = index.search("copper rods metres apart")[0]
     assert "page=2" in shown(index, passage_values(hit), Look())["url"]
     first = replace(hit, page=hit.place.page)
