@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -127,7 +127,7 @@ class ClientDocument:
     title: str
     effective: str | None
     until: str | None
-    card: dict[str, str] = field(default_factory=dict)  # what it is, whose, and of which time
+    card: Mapping[str, str]  # what it is, whose, and of which time
 
 
 @dataclass(frozen=True, slots=True)

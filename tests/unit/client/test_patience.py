@@ -56,7 +56,7 @@ def busy(status: int = 503, after: str = "0") -> httpx.Response:
 
 
 def documents() -> httpx.Response:
-    line = {"id": "a.md", "title": "A", "effective": None, "until": None, "new": 1}
+    line = {"id": "a.md", "title": "A", "effective": None, "until": None, "card": {}, "new": 1}
     return httpx.Response(200, json={"documents": [line]})
 
 
