@@ -14,7 +14,7 @@ from pincite.model.types import ParsedDocument, ReaderWarning
 from pincite.read import load, workers
 from pincite.read.enrich import enrich
 from pincite.read.extracted import spared
-from pincite.read.formats import docx, html, markdown, plain
+from pincite.read.formats import docx, html, markdown
 from pincite.read.references import resolve
 from pincite.read.structure import clauses
 
@@ -120,6 +120,6 @@ def test_limits_and_refusals_still_end_the_document(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ValueError), spared("a part", None):
         broken()
     assert not findings
-    monkeypatch.setattr(plain, "plain_blocks", lambda _: (_ for _ in ()).throw(MemoryError()))
+    monkeypatch.setattr(load, "clause_tree", lambda *_: (_ for _ in ()).throw(MemoryError()))
     answer = workers._answer(load.parse, b"words", "a.txt", Settings().ingest, "")
     assert b"limits.memory_mb" in answer
