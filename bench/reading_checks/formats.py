@@ -158,6 +158,7 @@ LOOKED_AT = (
     _r("R-admin"),
     _install("en"),
     _install("de"),
+    _install("it"),
 )
 NOT_LOOKED_AT = (
     Work(
@@ -171,7 +172,6 @@ NOT_LOOKED_AT = (
             "pdf": "debian-reference/debian-reference.en.pdf",
         },
     ),
-    _install("it"),
     _gnu("standards"),
     _gnu("maintain"),
     *(_r(name) for name in ("R-intro", "R-data", "R-exts", "R-ints", "R-lang")),

@@ -156,7 +156,8 @@ def test_contents_say_what_is_a_heading() -> None:
         "\n          two lines\n\n2. Notes\n\nList of Tables\n\n2.1. Sizes\n\n"
         "Chapter 1. Files\n\nTable of Contents\n\n1.1. docs\n\n1.2. /lib<q>: a name in "
         "two lines\n\n"
-        "1.1. docs\n\nRAID10\n\nChapter 7\n\n1. Dig\n\n2. Sow\n\n    README\n    ------\n\n"
+        "1.1. docs\n\nRAID10\n\nChapter 7\n\n 2. Notes\n\n1. Dig\n\n2. Sow\n\n"
+        "    README\n    ------\n\n"
         "1.2. /lib<q>: a name in\ntwo lines\n\nWords.\n\nChapter 2. Notes\n\nWords.\n"
     )
     assert headings(text) == [

@@ -428,7 +428,7 @@ def _at_margin(
 def _is_beside_listed(candidate: _HeadingCandidate, at_margin: bool) -> bool:
     """Tell whether a line may be a heading that the contents do not have."""
     if candidate.drop >= _SURE:
-        return at_margin or bool(candidate.chain)
+        return at_margin or (bool(candidate.chain) and not candidate.is_bare)  # a step called so
     # Parts of sections and exhibits may; a chapter or an article would be listed.
     rank = 1 if candidate.chain in LETTERED else HEADING_RANK.get(candidate.chain, 0)
     return bool(candidate.chain) and rank not in (2, 3)
