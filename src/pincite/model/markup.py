@@ -124,6 +124,24 @@ def plain(text: str) -> str:
     return read_markup(text).shown().text
 
 
+def shown_stretch(text: str, low: int, high: int) -> ShownText:
+    """Return what a reader sees of a stretch of a text; only its own paragraphs are read.
+
+    A fence far above may make code of it, so a text with fences is read whole.
+
+    >>> shown_stretch("One *word*.\\n\\nTwo *words* more.", 18, 30).text
+    'words more.'
+    """
+    if "```" in text or "~~~" in text:
+        return read_markup(text).shown(low, high)
+    # Blank lines and rows of tables part what signs can pair over.
+    begin = max(text.rfind("\n\n", 0, low) + 2, text.rfind("\n|", 0, low + 1) + 1)
+    begin = begin if begin > 1 else 0
+    ends = [end for mark in ("\n\n", "\n|") if (end := text.find(mark, high)) >= 0]
+    read = read_markup(text[begin : min(ends, default=len(text))]).shown(low - begin, high - begin)
+    return ShownText(read.text, tuple((place + begin, at) for place, at in read.places))
+
+
 def _inline(found: Markup, low: int, high: int) -> None:
     if low < high and _ANY.search(found.text, low, high):
         _Inline(found, low, high).read()

@@ -14,7 +14,7 @@ import numpy as np
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
 from pincite.model.errors import ConfigError
-from pincite.model.markup import read_markup
+from pincite.model.markup import shown_stretch
 from pincite.model.pages import PageRef
 from pincite.model.sentences import units
 from pincite.model.types import Chunk, Filters, Hit
@@ -254,9 +254,9 @@ def _marked(
     """Return the spans as they are read, a line each, and where the matches stand in that."""
     lines: list[str] = []
     marks: list[tuple[int, int]] = []
-    offset, markup = 0, read_markup(text)
+    offset = 0
     for start, end in spans:
-        shown = markup.shown(start, end)
+        shown = shown_stretch(text, start, end)
         line = shown.text.rstrip()
         for match in matches.between(start, end):
             first, last = (min(shown.at(place), len(line)) for place in match[:2])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.model.markup import plain, read_markup
+from pincite.model.markup import plain, read_markup, shown_stretch
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,9 @@ def test_stretches_join_and_offsets_rise(text: str, one: int, other: int) -> Non
     assert letters == [c for c in plain(text) if c in "abé"]
     shown = markup.shown(low, high)
     places = [shown.at(place) for place in range(low, high + 1)]
+    stretch = shown_stretch(text, low, high)
+    assert stretch.text == shown.text
+    assert [stretch.at(place) for place in range(low, high + 1)] == places
     assert places == sorted(places) and all(0 <= at <= len(shown.text) for at in places)
 
 

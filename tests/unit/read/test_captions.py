@@ -71,6 +71,12 @@ def test_footnotes_belong_to_the_table(note: str) -> None:
     assert only(f"{GRID}\n{note}\n\nWords.\n")[2].endswith(note)
 
 
+def test_notes_below_a_drawn_rule_belong_to_the_table() -> None:
+    marked = "| a | b |\n|---|---|\n| Leases (1) | 2 |\n"
+    assert only(f"{marked}\n______\n\n(1) Of boats.\n\nWords.\n")[2].endswith("(1) Of boats.")
+    assert only(f"{marked}\n______\n\nWords.\n")[2] == marked.strip()
+
+
 @pytest.mark.parametrize("words", ["*Fireball* burns.", "10 Rules follow.", "Noted: it burns."])
 def test_other_words_below_are_no_footnotes(words: str) -> None:
     assert only(f"{GRID}\n{words}\n")[2] == GRID.strip()

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 from rapidfuzz import fuzz
 
@@ -65,13 +64,25 @@ def contents_span(lines: Sequence[Line], *, goes_on: bool = False) -> range:
     """
     dotted = [place for place, line in enumerate(lines) if is_entry(line.text)]
     numbered = [place for place, line in enumerate(lines) if _NUMBERED.match(line.text)]
-    numbers = [int(lines[place].text.rsplit(None, 1)[1]) for place in numbered]
-    in_order = all(a <= b for a, b in pairwise(numbers))
-    is_mostly = in_order and len(numbers) >= max(1 if goes_on else 6, 0.6 * len(lines))
+    run = _longest_ascending(numbered, lines)
+    is_mostly = len(run) >= max(1 if goes_on else 6, 0.6 * len(lines))
     if len(dotted) >= (1 if goes_on else _FEWEST) or is_mostly:
-        places = dotted + (numbered if in_order else [])
+        places = dotted + (run if is_mostly or len(run) == len(numbered) else [])
         return range(min(places), max(places) + 1)
     return range(0)
+
+
+def _longest_ascending(places: Sequence[int], lines: Sequence[Line]) -> list[int]:
+    """Return the longest run of the lines whose last numbers never fall: "… 2021" may head it."""
+    runs: list[list[int]] = [[]]
+    last = 0
+    for place in places:
+        number = int(lines[place].text.rsplit(None, 1)[1])
+        if number < last:
+            runs.append([])
+        runs[-1].append(place)
+        last = number
+    return max(runs, key=len)
 
 
 _LONGEST = 4  # lines of one heading

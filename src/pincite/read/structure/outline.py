@@ -50,6 +50,7 @@ _FOOTNOTE = re.compile(
 )
 
 
+_RULE = re.compile(r"[_—–-]{3,}\s*")
 _LETTERED_NOTE = re.compile(r"\([a-z0-9]{1,2}\)")
 
 
@@ -248,15 +249,19 @@ def _is_lettered_note(note: str, text: str, table: Block) -> bool:
 
 def _footnotes(text: str, blocks: Sequence[Block], table: int, last: int) -> int:
     """Return the index of the last block that holds footnotes of the table."""
-    while last + 1 < len(blocks) and blocks[last + 1].kind == "paragraph":
-        block = blocks[last + 1]
-        above_next = last + 2 < len(blocks) and blocks[last + 2].kind == "table"
+    for place in range(last + 1, len(blocks)):
+        block = blocks[place]
+        note = text[block.start : block.end]
+        if block.kind != "paragraph":
+            break
+        if _RULE.fullmatch(note):
+            continue  # drawn between a table and its notes; without notes it is not the table's
+        above_next = place + 1 < len(blocks) and blocks[place + 1].kind == "table"
         if above_next and _above(text, block):
             break
-        note = text[block.start : block.end]
         if not _FOOTNOTE.match(note) and not _is_lettered_note(note, text, blocks[table]):
             break
-        last += 1
+        last = place
     return last
 
 

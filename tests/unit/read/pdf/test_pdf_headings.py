@@ -108,6 +108,16 @@ def test_contents_without_dots_are_known_by_their_growing_numbers() -> None:
     assert headings(pdf) == ["# Part 0"]
 
 
+def test_a_year_above_the_contents_is_no_page_of_them() -> None:
+    pdf = Pdf().page().text(72, 80, "REPORT FOR THE YEAR 2021", font="Helvetica-Bold")
+    for row in range(8):
+        pdf.text(72, 110 + 30 * row, f"Part {row}", font="Helvetica-Bold")
+        pdf.text(300, 110 + 30 * row, str(3 * row + 1), font="Helvetica-Bold")
+    pdf.page().text(72, 80, "Part 0", size=16)
+    body(pdf, 110)
+    assert [each for each in headings(pdf) if "Part" in each] == ["# Part 0"]
+
+
 def test_dots_that_lead_to_no_page_are_text() -> None:
     assert not is_entry("and so on ...")
     assert not is_entry("Ellipses ( . . . ) are dots")
