@@ -55,7 +55,7 @@ def test_diff(pincite: Run, index: Path) -> None:
 
 
 def test_list_shows_dates(pincite: Run, index: Path) -> None:
-    assert "2021 Edition  from 2021-01-01" in pincite("list", "--index", index).out
+    assert "2021 Edition  [code]  from 2021-01-01" in pincite("list", "--index", index).out
 
 
 def test_show_as_of_a_day(pincite: Run, index: Path) -> None:

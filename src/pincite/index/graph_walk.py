@@ -48,7 +48,8 @@ class TraversalIndex:
                 built._headed[word].append(chunk_id)
         for word, ids in built._headed.items():
             built._weight[word] = math.log(1 + len(terms) / len(ids))
-        built._total = {i: sum(built._weight[word] for word in ws) for i, ws in terms.items()}
+        # Exact, so that a total does not depend on the order of a set.
+        built._total = {i: math.fsum(built._weight[word] for word in ws) for i, ws in terms.items()}
         return built
 
     def named(self, text: str) -> dict[str, str]:

@@ -131,7 +131,7 @@ def dates_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield where dates stand in a text, and each as an ISO date; a month may lack its day.
 
     >>> list(dates_in("as of the 1st day of June, 2004, or in May 2005"))
-    [(10, '2004-06-01'), (38, '2005-05')]
+    [(10, '2004-06-01'), (39, '2005-05')]
     """
     for match in _ANY.finditer(text):
         value = "" if match["only"] else _iso(match, "", is_english=True)
