@@ -95,7 +95,7 @@ cláusula   es    0 number   -     cláusulas
 klausel    de    0 number   -     klauseln
 ziffer     de    0 number   -     ziffern
 subsection en    0 inner    1     subsections
-item       en    2 inner    2     items
+item       en    2 named    2     items
 subparagraph en  0 step     2     subparagraphs
 subclause  en    0 step     2     subclauses
 step       en    0 step     2     steps
