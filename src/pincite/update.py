@@ -201,10 +201,10 @@ class _DocumentNames:
 
     def id_of(self, file: Path, doc_id: str, sha256: str) -> str:
         """Return the document of a file; an id that another file has grows by a folder's name."""
-        if known := self._read.get(str(file.resolve())):
+        if known := self._read.get(os.path.abspath(file)):
             return known
         found = self._found(file, doc_id, sha256)
-        self._read[str(file.resolve())] = found
+        self._read[os.path.abspath(file)] = found
         return found
 
     def _found(self, file: Path, doc_id: str, sha256: str) -> str:

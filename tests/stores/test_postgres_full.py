@@ -75,17 +75,19 @@ def test_what_was_acknowledged_before_the_disk_was_full_is_there(
             builder.flush()
             done.append(f"{number}.md")
     with open_snapshot(url) as snapshot:
-        assert snapshot.documents() == sorted(done)
+        found = snapshot.documents()
+    # Room may have run out in the merge behind a commit: then the last one is there, too.
+    assert found in (sorted(done), sorted([*done, f"{len(done) + 1}.md"]))
     server.kill()
     small.free(server) if isinstance(small, SmallDisk) else None  # a new server has no limit
     server.start()
     with Index.open(url) as index:
-        assert index.documents() == sorted(done)
-        for name in done:
+        assert index.documents() == found
+        for name in found:
             assert index.snapshot.text(name).startswith("# Part")
     build(url, {"last.md": rules(7)})
     with open_snapshot(url) as snapshot:
-        assert snapshot.documents() == sorted([*done, "last.md"])
+        assert snapshot.documents() == sorted([*found, "last.md"])
 
 
 @pytest.mark.parametrize("kind", means())

@@ -84,7 +84,12 @@ def settings(tmp_path: Path, seconds: float = 30.0) -> Settings:
     values = {
         "serve": {"rate_per_minute": 0},
         "tuning": {"serve": {"reload_seconds": 0.1}},
-        "store": {"folder": str(tmp_path / "beside"), "timeout_seconds": seconds},
+        # Exact, or a graph of neighbours that misses one changes what a page counts.
+        "store": {
+            "folder": str(tmp_path / "beside"),
+            "timeout_seconds": seconds,
+            "exact": True,
+        },
     }
     return merged(Settings(), values, origin="test")
 
