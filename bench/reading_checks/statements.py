@@ -11,12 +11,16 @@ after the code was finished.
   label to its left and a head that names exactly one year. Numbers in running text (10,000 shares)
   are no figures of a table and are left out.
 - "$" columns: columns of any table of which most filled cells are a currency sign alone.
+- cells: 20 that were read off the pages after the code was finished, asked of an index as a user
+  would: the statement's title, the row's label, the year. Right if only that value comes back.
 """
 
 from __future__ import annotations
 
 import random
 import re
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -24,7 +28,9 @@ from pathlib import Path
 
 import pypdfium2
 
-from pincite.model.errors import SourceError
+import pincite
+from pincite.model.errors import SourceError, StoreError
+from pincite.model.settings import Settings
 from pincite.model.tables import Table, parse_table
 from pincite.read.extracted import ExtractedText
 from pincite.read.pdf.reader import read
@@ -48,6 +54,31 @@ CONTENT = re.compile(
 FIGURE = re.compile(r"(?<![\w,.])\d{1,3}(?:,\d{3})+(?![\w,;]|\.\d)(?! [a-z])")
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|(?<![\w.])[1-4]Q\d\d(?!\d)")
 Page = tuple[Path, int]  # from 1
+OPERATIONS, POSITION = "Statements of Operations", "Statements of Financial Position"
+INCOME, CASH, BALANCE = "Statements of Income", "Statements of Cash Flows", "Balance Sheets"
+# Document, page, title without "Consolidated", row, year, value.
+CELLS = [
+    ("BOEING_2018_10K", 50, OPERATIONS, "Sales of services", "2017", "10,265"),
+    ("BOEING_2018_10K", 50, OPERATIONS, "Income tax expense", "2018", "(1,144)"),
+    ("BOEING_2018_10K", 52, POSITION, "Inventories", "2018", "62,567"),
+    ("BOEING_2018_10K", 52, POSITION, "Goodwill", "2017", "5,559"),
+    ("BOEING_2018_10K", 53, CASH, "Depreciation and amortization", "2018", "2,114"),
+    ("BOEING_2022_10K", 55, OPERATIONS, "Total revenues", "2021", "62,286"),
+    ("BOEING_2022_10K", 55, OPERATIONS, "Interest and debt expense", "2020", "(2,156)"),
+    ("BOEING_2022_10K", 57, POSITION, "Accounts payable", "2022", "10,200"),
+    ("BOEING_2022_10K", 59, CASH, "Share-based plans expense", "2021", "833"),
+    ("CORNING_2020_10K", 72, BALANCE, "Total assets", "2020", "30,775"),
+    ("CORNING_2020_10K", 72, BALANCE, "Accounts payable", "2019", "1,587"),
+    ("CORNING_2020_10K", 73, CASH, "Capital expenditures", "2019", "(1,978)"),
+    ("CORNING_2022_10K", 58, INCOME, "Gross margin", "2021", "5,063"),
+    ("CORNING_2022_10K", 58, INCOME, "Operating income", "2022", "1,438"),
+    ("PEPSICO_2021_10K", 61, INCOME, "Net revenue", "2020", "70,372"),
+    ("PEPSICO_2021_10K", 63, CASH, "Depreciation and amortization", "2019", "2,432"),
+    ("PEPSICO_2021_10K", 64, CASH, "Payments of long-term debt", "2021", "(3,455)"),
+    ("PEPSICO_2022_10K", 62, INCOME, "Operating profit", "2022", "11,512"),
+    ("PEPSICO_2022_10K", 62, INCOME, "Cost of sales", "2021", "37,075"),
+    ("PEPSICO_2022_10K", 64, CASH, "Share-based compensation expense", "2022", "343"),
+]
 
 
 def is_development(path: Path) -> bool:
@@ -145,6 +176,27 @@ class Half:
         return good / max(1, every), every, len(pages)
 
 
+def asked_cells(folder: Path) -> Figure:
+    """Return how many of the cells an index of their documents gives to who asks for them."""
+    right, wrong = 0, []
+    with tempfile.TemporaryDirectory() as held:
+        for name in {cell[0] for cell in CELLS}:
+            shutil.copy(folder / f"{name}.pdf", held)
+        location = Path(held) / "index"
+        words_only = Settings().changed({"embedding.model": "none"})
+        pincite.open(location, words_only).ingest(str(held))
+        with pincite.open(location, words_only) as index:
+            for document, page, title, row, year, value in CELLS:
+                try:
+                    found = index.cells(f"Consolidated {title}", row, year, f"{document}.pdf")
+                except StoreError:
+                    found = []
+                is_right = {each.value.lstrip("$ ") for each in found} == {value}
+                right += is_right
+                wrong += [] if is_right else [f"{document} p. {page} {row}"]
+    return Figure("cells asked as a user would", right, ">= 18", len(CELLS), "; ".join(wrong))
+
+
 def run(data: Path) -> list[Figure]:
     """Return the figures of both halves."""
     halves = {True: Half(), False: Half()}
@@ -160,4 +212,4 @@ def run(data: Path) -> list[Figure]:
         asked = "" if is_seen else ">= .93"
         note = f"{pages} pages; {half.tables} tables in all"
         figures.append(Figure(f"figures with label and year, {name}", share, asked, count, note))
-    return figures
+    return [*figures, asked_cells(data / FOLDER)]
