@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from fuzz.hostile import Case
-from pincite.model.errors import SourceError
 from pincite.model.settings import Settings, merged
 from pincite.read.load import find_files, read_bytes
 from pincite.serve.collections import document_name
@@ -177,14 +176,14 @@ def strange_names(folder: Path) -> None:
 
 
 def named_like_another(folder: Path) -> None:
-    """Two files of one name: the second is refused, and nothing is lost."""
+    """Two files of one name in two folders are two documents."""
     for part in ("a", "b"):
         (folder / part).mkdir()
         (folder / part / "x.md").write_text(f"# {part}\n\nWords.\n")
     files = find_files([folder / "a", folder / "b"])
     first, second = ingest_files(files, folder / "index", _plain())
-    assert (first.status, second.status) == ("added", "rejected")
-    raise SourceError(second.reason, hint=second.hint)
+    assert [first.document, second.document] == ["x.md", "b/x.md"]
+    assert first.status == second.status == "added"
 
 
 _FOLDERS = (
