@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from pincite.cluster import LOST, Cluster, WorkPiece, connected, node_name
@@ -337,6 +338,15 @@ class _ReaderChild:
         self._process.join()
 
 
+def _mapped_bytes() -> int:
+    """Return the size of this process's address space; 0 where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
+
+
 def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
     """Parse what comes through the pipe until it closes, or the parent is gone.
 
@@ -345,7 +355,8 @@ def _serve(pipe: Connection, settings_text: str, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     settings = merged(Settings(), json.loads(settings_text), origin="parent")
     # Time is the parent's to watch; memory is bounded for good: it cannot be raised again.
-    size = int(settings.limits.memory_mb * 1e6)
+    # A child begins with all that its parent has mapped: a large index, models, servers' libraries.
+    size = _mapped_bytes() + int(settings.limits.memory_mb * 1e6)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Values of a document are freed one by one: looking for cycles among them is mostly in vain.

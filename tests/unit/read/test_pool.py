@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import mmap
 import multiprocessing
 import os
 import subprocess
@@ -147,3 +148,10 @@ def test_a_reader_ends_although_its_parent_died_before_it_began(
 
 if __name__ == "__main__":
     print(json.dumps(read_bad_batch()))
+
+
+def test_what_the_parent_has_mapped_does_not_count_for_a_reader() -> None:
+    """A service with a large index reads files all the same."""
+    with mmap.mmap(-1, 3_000_000_000, prot=mmap.PROT_READ), WorkerPool(SETTINGS, workers=1) as pool:
+        ((_, result),) = pool.parse([task("a.md", b"# A\n\nWords.\n")])
+    assert isinstance(result, ParsedDocument)
