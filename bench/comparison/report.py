@@ -10,10 +10,13 @@ from pincite.measure.report import render
 
 Line = dict[str, Any]
 FOOTER = (
+    "Engines get the words that Pincite indexes: each chunk below its headings and introductions; "
+    "“bare chunk” is what they find without these. "
     "Times are milliseconds of processor time, one thread for every engine, of each question the "
     "best round. Ready is the time to import, to index where an engine keeps its index in memory, "
     "and to give the first answer. Intervals are 95 %, over whole groups of questions."
 )
+BARE = "nDCG@10, bare chunk"
 NO_PEERS, PEERS = "Speed and quality of Pincite", "Pincite beside other engines"
 
 
@@ -60,10 +63,17 @@ def _profile(line: Line) -> Table:
 
 def _job(corpus: str, job: str, lines: Sequence[Line]) -> Table:
     measures = list(next((line["quality"] for line in lines if "quality" in line), {}))
-    heads = ["engine", *measures, "nDCG@10 beside ours", "p50 ms", "p95 ms", "× ours"]
+    heads = ["engine", *measures]
+    has_bare = any("bare" in line for line in lines)
+    heads += [BARE] if has_bare else []
+    heads += ["nDCG@10 beside ours", "p50 ms", "p95 ms", "× ours"]
     heads += ["ready s", "disk MB", "peak MB"]
     first = next((line for line in lines if "cpu_p50_ms" in line), None)
-    rows = [_row(line, measures, first) for line in lines if first and "missing" not in line]
+    rows = [
+        _row(line, measures, first, has_bare=has_bare)
+        for line in lines
+        if first and "missing" not in line
+    ]
     some = first or lines[0]
     size = f"{some['chunks']} chunks, {some.get('questions', 0)} questions"
     return Table(f"{corpus}, {TITLES[job]} ({size})", heads, rows, _missing(lines))
@@ -73,8 +83,10 @@ def _missing(lines: Iterable[Line]) -> list[str]:
     return [f"{x['engine']} not measured: {x['missing']}" for x in lines if "missing" in x]
 
 
-def _row(line: Line, measures: Sequence[str], first: Line) -> list[str]:
+def _row(line: Line, measures: Sequence[str], first: Line, *, has_bare: bool) -> list[str]:
     cells = [line["engine"], *(f"{line['quality'][each]:.3f}" for each in measures)]
+    if has_bare:
+        cells.append(f"{line['bare']['nDCG@10']:.3f}" if "bare" in line else "")
     low, high = line["beside_first_intervals"]["nDCG@10"]
     change = f"{line['beside_first']['nDCG@10']:+.3f} [{low:+.3f}, {high:+.3f}]"
     cells.append("" if line is first else change)

@@ -1,4 +1,8 @@
-"""What every engine gets: the chunks of an index, questions about them, and what answers each."""
+"""What every engine gets: the chunks of an index, questions about them, and what answers each.
+
+Engines that take texts get what Pincite itself indexes, which is each chunk below the headings and
+introductions above it, and for a second column the bare chunk.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ class Task:
     index: Path
     ids: list[str]
     texts: list[str]
+    contexts: list[str]  # headings and introductions above each chunk
     golds: list[CoveredGold]
     groups: list[str]
     encoder: str = ""
@@ -39,11 +44,23 @@ class Task:
     def questions(self) -> list[str]:
         return [gold.question.text.strip() for gold in self.golds]
 
-    def write(self, folder: Path) -> None:
+    @property
+    def has_contexts(self) -> bool:
+        return any(self.contexts)
+
+    def given_texts(self, *, bare: bool = False) -> list[str]:
+        """Return the texts as engines get them: the words that Pincite indexes, or chunks alone."""
+        if bare:
+            return self.texts
+        both = zip(self.contexts, self.texts, strict=True)
+        return [f"{context}\n{text}" if context else text for context, text in both]
+
+    def write(self, folder: Path, *, bare: bool = False) -> None:
         """Write the task where the engines read it."""
+        folder.mkdir(exist_ok=True)
         content = {
             "ids": self.ids,
-            "texts": self.texts,
+            "texts": self.given_texts(bare=bare),
             "questions": self.questions,
             "k": K,
             "index": str(self.index.absolute()),
@@ -101,6 +118,7 @@ def read_task(name: str, index: Path, questions: Sequence[Question], most: int) 
         index,
         [chunk.id for chunk in chunks],
         [chunk.text for chunk in chunks],
+        [chunk.context for chunk in chunks],
         golds,
         [group(gold) for gold in golds],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -80,6 +81,31 @@ def test_a_hit_that_is_no_searched_chunk_takes_its_rank(task: Task) -> None:
     assert task.figures(later).values["RR"] == 0.5
 
 
+def test_engines_get_the_words_that_are_indexed_and_for_a_column_the_bare_chunk(
+    task: Task, tmp_path: Path
+) -> None:
+    """An item stands below its section's heading, or a peer would search less than we do."""
+    task.write(tmp_path / "context")
+    task.write(tmp_path / "bare", bare=True)
+    given, bare = (
+        json.loads((tmp_path / name / "bench.json").read_text())["texts"]
+        for name in ("context", "bare")
+    )
+    assert bare == task.texts and task.has_contexts
+    for text, context, chunk in zip(given, task.contexts, task.texts, strict=True):
+        assert text.startswith(context) and text.endswith(chunk)
+        assert len(text) == len(chunk) + (len(context) + 1 if context else 0)
+
+
+def test_a_bare_column_stands_beside_the_fair_one_where_there_is_one() -> None:
+    peer = {**LINES[0], "engine": "bm25s", "bare": {"nDCG@10": 0.25}}
+    table = tables([LINES[0], peer])[0]
+    at = table.heads.index("nDCG@10, bare chunk")
+    assert [row[at] for row in table.rows] == ["", "0.250"]
+    assert all(len(row) == len(table.heads) for row in table.rows)
+    assert "nDCG@10, bare chunk" not in tables(LINES[:1])[0].heads
+
+
 def test_every_peer_has_a_program_and_pinned_versions() -> None:
     for name, peer in PEERS.items():
         text = (SCRIPTS / peer.script).read_text(encoding="utf-8")
@@ -125,16 +151,20 @@ def test_a_peer_is_installed_asked_and_compared(
     engines = {line["engine"]: line for line in lines if line["job"] == "words"}
     assert engines["rank_bm25"]["versions"]["rank-bm25"] == "0.2.2"
     ours = engines["pincite, words"]
-    assert ours["quality"]["nDCG@10"] > engines["rank_bm25"]["quality"]["nDCG@10"] > 0.1
+    # Six questions do not tell who is better; either finds most of the answers.
+    assert min(each["quality"]["nDCG@10"] for each in (ours, engines["rank_bm25"])) > 0.5
     assert all(line["cpu_p50_ms"] > 0 and line["peak_mb"] > 10 for line in engines.values())
     # Chunks that are indexed from their texts alone, without what documents add, find no more.
     assert engines["pincite, words, indexed here"]["disk_mb"] > 0.1
+    assert engines["rank_bm25"]["bare"]["nDCG@10"] > 0.1 and "bare" not in ours
     installs = {line["engine"]: line for line in lines if line["job"] == "install"}
     assert installs["rank_bm25"]["install_mb"] > 5
     assert installs["pincite"]["install_mb"] > 130  # models and libraries, however it is installed
     (profile,) = (line for line in lines if line["job"] == "profile")
     assert len(profile["functions"]) > 5 and 0 < profile["functions"][0]["share"] < 1
-    assert any("index/lexical.py" in each["function"] for each in profile["functions"])
+    # Which of ours are among the dearest is for time to tell; they are named by room and file.
+    named = [each["function"] for each in profile["functions"]]
+    assert any(re.match(r"(index|search)/\w+\.py: ", each) for each in named)
     assert "rank_bm25" in html.read_text() and "<svg" in html.read_text()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from protocol import DEPTH, Bench, Search, serve
+from rank_bm25_ import tokenizer
 
 DENSE_WEIGHT = 0.6
 
@@ -50,12 +51,13 @@ def both(bench: Bench) -> Search:
     import numpy as np
     from rank_bm25 import BM25Okapi
 
-    words = BM25Okapi([text.lower().split() for text in bench.texts])
+    terms = tokenizer()
+    words = BM25Okapi([terms(text) for text in bench.texts])
     collection, model = _collection(bench), _encoder(bench)
     depth = min(DEPTH, len(bench.texts))
 
     def search(question: str) -> list[int]:
-        scores = words.get_scores(question.lower().split())
+        scores = words.get_scores(terms(question))
         lexical = {int(row): float(scores[row]) for row in np.argsort(-scores)[:depth]}
         vector = model.encode(question, show_progress_bar=False, normalize_embeddings=True)
         near = collection.query(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from protocol import Bench, Search, best, serve
@@ -42,13 +44,14 @@ def pipeline(*chosen: str) -> Callable[[Bench], Search]:
     return opened
 
 
-def words_from_texts(bench: Bench) -> Search:
-    """Index the texts anew, to tell how long that takes; then search them by words."""
+def from_texts(bench: Bench, preset: str) -> Search:
+    """Index the texts as peers do, to tell how long that takes and what is found in them alone."""
     from pincite.api import Index
     from pincite.index.builder import IndexBuilder
     from pincite.model.types import Chunk, Document, ParsedDocument, Span
+    from pincite.update import embed_index
 
-    settings = _settings("search.preset=lexical")
+    settings = _settings(f"search.preset={preset}")
     shutil.rmtree(bench.scratch)
     with IndexBuilder(bench.scratch, settings) as builder:
         for row, text in enumerate(bench.texts):
@@ -56,6 +59,8 @@ def words_from_texts(bench: Bench) -> Search:
             chunk = Chunk(f"{row:016d}", span, text, "piece", str(row), "", (), len(text))
             builder.put(ParsedDocument(Document(str(row), text), [chunk]))
         builder.flush()
+    if preset != "lexical":
+        deque(embed_index(bench.scratch, settings), maxlen=0)
     index = Index.open(bench.scratch, settings)
     return lambda question: [int(each) for each in index.search_ranking(question, bench.k).ids]
 
@@ -78,7 +83,8 @@ if __name__ == "__main__":
         {
             "pincite, BM25 alone": pipeline("search.preset=lexical", *PLAIN),
             "pincite, words": pipeline("search.preset=lexical"),
-            "pincite, words, indexed here": words_from_texts,
+            "pincite, words, indexed here": partial(from_texts, preset="lexical"),
+            "pincite, hybrid, indexed here": partial(from_texts, preset="hybrid"),
             "pincite, meaning": pipeline("search.preset=dense"),
             "pincite, hybrid": pipeline("search.preset=hybrid"),
             "pincite, hybrid + late interaction": pipeline("search.preset=hybrid+late"),

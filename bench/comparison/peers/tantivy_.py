@@ -1,4 +1,4 @@
-"""tantivy with its English stems, on disk."""
+"""tantivy with its English stems and stop words, on disk."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ def words(bench: Bench) -> Search:
 
     schema = tantivy.SchemaBuilder()
     schema.add_integer_field("number", stored=True)
-    schema.add_text_field("text", tokenizer_name="en_stem")
+    schema.add_text_field("text", tokenizer_name="english")
     index = tantivy.Index(schema.build(), path=str(bench.scratch))
+    simple = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    lower = simple.filter(tantivy.Filter.remove_long(40)).filter(tantivy.Filter.lowercase())
+    plain = lower.filter(tantivy.Filter.stopword("english"))
+    index.register_tokenizer("english", plain.filter(tantivy.Filter.stemmer("english")).build())
     writer = index.writer(num_threads=1)
     for number, text in enumerate(bench.texts):
         writer.add_document(tantivy.Document(number=number, text=text))
