@@ -18,7 +18,10 @@ from pincite.model.patterns import lazy_pattern
 
 Style = Literal["strong", "em", "code", "raised"]
 
-_ANY = lazy_pattern(r"[*_`\\\[^&<~#>=]|^[+-]", re.MULTILINE)  # without one there is nothing to do
+# Without one of these there is nothing to do; nor without these that begin a line.
+_ANY = lazy_pattern(r"[*_`\\\[^&<~#>=]")
+_BEGINS = ("+", "-")
+_BEGINS_LATER = ("\n+", "\n-")
 _LINE = lazy_pattern(r"[^\n]*\n?")
 _FENCE = lazy_pattern(r"[ \t]{0,3}(```+|~~~+)[^`\n]*\n?$")
 _BLANK = lazy_pattern(r"\s*$")
@@ -82,6 +85,8 @@ class ShownText(NamedTuple):
 
     def at(self, place: int) -> int:
         """Return the offset in what is shown for one of the text."""
+        if len(self.places) == 1:  # no sign in it
+            return min(max(0, place - self.places[0][0]), len(self.text))
         here = max(0, bisect_right(self.places, (place, len(self.text))) - 1)
         limit = self.places[here + 1][1] if here + 1 < len(self.places) else len(self.text)
         return min(self.places[here][1] + max(0, place - self.places[here][0]), limit)
@@ -150,7 +155,7 @@ def _inline(found: Markup, low: int, high: int) -> None:
 def read_markup(text: str) -> Markup:
     """Return where the signs of a text stand; in time that grows with its length."""
     found = Markup(text)
-    if not _ANY.search(text):
+    if not (_ANY.search(text) or text.startswith(_BEGINS) or any(s in text for s in _BEGINS_LATER)):
         return found
     start = at = 0  # of the paragraph that is open, and of the line
     lines = _LINE.findall(text)

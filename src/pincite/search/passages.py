@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,6 @@ from pincite.store.files import Array
 LAST_SPACE = 0x3000
 
 
-class Match(NamedTuple):
-    """One word of the text that is a term of the query."""
-
-    start: int
-    end: int
-    term: str
-
-
 class Matches:
     """All matches of a query in one text, in order; a stretch is looked up, not searched."""
 
@@ -48,16 +41,16 @@ class Matches:
         self._terms = [term for _, _, term in found]
         self._starts: list[int] = word_starts(text)[[n for n, _, _ in found]].tolist()
 
-    def between(self, start: int, end: int) -> Iterator[Match]:
-        """Yield the matches that start in this stretch."""
+    def between(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield where the matches stand that start in this stretch."""
         for n in self._within(start, end):
-            yield Match(self._starts[n], self._starts[n] + len(self._words[n]), self._terms[n])
+            yield self._starts[n], self._starts[n] + len(self._words[n])
 
     def worth(self, start: int, end: int) -> float:
         """Return the summed weight of the distinct terms in this stretch."""
-        terms = {self._terms[n] for n in self._within(start, end)}
-        # In one order, whatever the order they stand in: equal terms are worth the same.
-        return sum(sorted(self._weights[term] for term in terms))
+        inside = self._within(start, end)
+        # Exact, whatever the order they stand in: equal terms are worth the same.
+        return fsum(map(self._weights.__getitem__, {*self._terms[inside.start : inside.stop]}))
 
     def best_start(self, low: int, high: int, width: int, before: int) -> int:
         """Return where the stretch of a width begins that holds most, the first of equal ones.
@@ -258,8 +251,8 @@ def _marked(
     for start, end in spans:
         shown = shown_stretch(text, start, end)
         line = shown.text.rstrip()
-        for match in matches.between(start, end):
-            first, last = (min(shown.at(place), len(line)) for place in match[:2])
+        for begin, stop in matches.between(start, end):
+            first, last = shown.at(begin), min(shown.at(stop), len(line))
             if first < last:
                 marks.append((offset + first, offset + last))
         lines.append(line)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.index.tokens import Analyzer
-from pincite.search.passages import Match, Matches, word_starts
+from pincite.search.passages import Matches, word_starts
 
 WEIGHTS = {"wire": 2.0, "the": 0.1, "copper": 3.5, "2.5": 1.7}
 WORDS = ("wire", "Wires,", "the", "copper", "2.5", "copper-wire", "other", "\n\n", "\u2003", " ")
@@ -24,7 +24,7 @@ def test_words_start_where_a_pattern_finds_them(text: str) -> None:
 def test_matches_are_those_of_every_word_analysed(text: str) -> None:
     analyzer = Analyzer()
     plain = [
-        Match(word.start(), word.end(), term)
+        (word.start(), word.end())
         for word in re.finditer(r"\S+", text)
         for term in analyzer.word(word.group())
         if term in WEIGHTS
@@ -38,7 +38,7 @@ def test_the_best_stretch_is_the_first_that_no_other_beats(
     text: str, low: int, size: int, width: int, before: int
 ) -> None:
     matches, high = Matches(text, WEIGHTS, Analyzer()), min(len(text), low + size)
-    starts = [low, *(max(low, m.start - before) for m in matches.between(low, high))]
+    starts = [low, *(max(low, at - before) for at, _ in matches.between(low, high))]
     worth = [matches.worth(at, min(high, at + width)) for at in starts]
     best = matches.best_start(low, high, width, before)
     chosen = matches.worth(best, min(high, best + width))
@@ -50,4 +50,4 @@ def test_words_that_are_not_remembered_are_found_too() -> None:
     long = "wire-" + "x" * 100
     analyzer = Analyzer()
     for _ in range(2):
-        assert [m.term for m in Matches(long, WEIGHTS, analyzer).between(0, 200)] == ["wire"]
+        assert list(Matches(long, WEIGHTS, analyzer).between(0, 200)) == [(0, len(long))]
