@@ -40,6 +40,15 @@ QUESTIONS_KEPT = 256
 # And those with the vectors of all their tokens, up to 800 kB each.
 TOKENS_KEPT = 16
 HERE = Path(__file__).parent  # where models are that come with Pincite
+# Of subjects that are far apart: their cosines tell how narrow a model's cone is.
+UNRELATED = (
+    "The river rises in the northern hills and reaches the sea after two hundred miles.",
+    "Add the eggs one by one and stir until the dough is smooth.",
+    "The bank shall keep records of every transaction for seven years.",
+    "Tighten the four bolts to 25 newton metres in diagonal order.",
+    "The goalkeeper saved a penalty in the last minute of the match.",
+    "Cells divide faster at higher temperatures until the protein is damaged.",
+)
 
 
 class OnnxEncoder:
@@ -254,6 +263,18 @@ def open_encoder(settings: Encoding, *, batch: int = SERVICE_BATCH) -> Encoder |
 
         return HubEncoder(spec)
     return _local(spec, settings.threads)
+
+
+def unrelated_cosine(encoder: Encoder) -> float:
+    """Return the usual cosine of texts that have nothing to do with each other.
+
+    Of a model in a folder it is measured on a few sentences; a service is not called for it.
+    """
+    spec = encoder.spec
+    if spec.unrelated is not None or spec.source == "service":
+        return spec.unrelated or 0.0
+    vectors = encoder.encode([spec.text_prefix + text for text in UNRELATED])
+    return float((vectors @ vectors.T)[np.triu_indices(len(UNRELATED), 1)].mean())
 
 
 @lru_cache(maxsize=4)

@@ -341,6 +341,8 @@ class ModelSpec:
     text_prefix: str = ""
     hub_name: str = ""  # what the hub or the service calls it, or its folder
     has_tokens: bool = False  # gives vectors of tokens too, with a codec that makes them small
+    # The usual cosine of two texts that have nothing to do with each other; None: not known.
+    unrelated: float | None = None
 
     @property
     def id(self) -> str:
@@ -386,7 +388,9 @@ class TokenEncoder(Encoder, Protocol):
         ...
 
 
-SHIPPED = ModelSpec("minilm", "2", 384, 256, "Apache-2.0", "shipped", has_tokens=True)
+SHIPPED = ModelSpec(
+    "minilm", "2", 384, 256, "Apache-2.0", "shipped", has_tokens=True, unrelated=0.0
+)
 
 MODELS = {
     spec.name: spec

@@ -19,6 +19,7 @@ from pincite.model.markup import plain
 from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk, ParsedDocument
 from pincite.model.units import unit_follows
+from pincite.model.versions import is_version
 
 # --- The table ---------------------------------------------------------------------------------
 
@@ -492,6 +493,8 @@ def mentions(query: str) -> list[Mention]:
     [Mention(first='97.301', last='97.305'), Mention(first='chapter 3', last='chapter 5')]
     >>> mentions("a 2.5 mm conductor at 1.5 kV, or 2.5 litres")
     []
+    >>> mentions("the 2.5.1 release, OpenSSL 3.0, version 1.2")
+    []
     """
     found: list[Mention] = []
     for each in _found(query):
@@ -526,7 +529,7 @@ def _found(text: str) -> Iterator[_Found]:
 def _is_place(text: str, match: re.Match[str]) -> bool:
     """Return whether what looks like a place is one, and no quantity and no two words."""
     if match["bare"]:
-        return not unit_follows(text, match.end())
+        return not unit_follows(text, match.end()) and not is_version(text, *match.span())
     number = match["number"] or ""
     if len(number) != 1 or not number.islower():
         return True

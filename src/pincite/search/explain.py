@@ -11,7 +11,9 @@ from pincite.index.opened import OpenIndex
 from pincite.index.vectors import NO_VECTOR
 from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
-from pincite.search.gather import HYBRID, Meaning, WordScorer
+from pincite.search.documents import DOCUMENT, weigh
+from pincite.search.gather import HYBRID, WordScorer
+from pincite.search.meaning import Meaning
 from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
 
@@ -103,7 +105,10 @@ def _by_column(table: Candidates, name: str) -> tuple[list[float], list[str]]:
     values = table.raw.get(name)
     if values is None:
         return [], []
-    at = np.flatnonzero(values > (0.0 if name == WordScorer.name else NO_VECTOR))
+    floor = WordScorer.floor if name == WordScorer.name else NO_VECTOR
+    if DOCUMENT in table.raw:
+        values = weigh(values, table.raw[DOCUMENT], floor)
+    at = np.flatnonzero(values > floor)
     at = at[np.lexsort((table.ids[at], -values[at]))]
     return values[at].tolist(), table.names(at)
 

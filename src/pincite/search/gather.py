@@ -1,27 +1,27 @@
 """The first stages: rows scored by words and by meaning as one table; what is named, in tiers.
 
-By words: BM25 over terms, pairs and the best window. By meaning: the cosine of vectors.
+By words: BM25 over terms, pairs and the best window. By meaning: see ``search/meaning.py``.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 from typing import Protocol
 
 import numpy as np
 
-from pincite.encode.cache import RememberedVectors
-from pincite.encode.models import Encoder
 from pincite.index.lexical import Bm25, Bm25Scorer, SegmentFields, window_scores
 from pincite.index.opened import OpenIndex, Rows, top_rows
-from pincite.index.vectors import NO_VECTOR, VectorIndex
+from pincite.index.vectors import NO_VECTOR
 from pincite.model.tuning import LexicalTuning
 from pincite.model.types import Filters
 from pincite.search.candidates import NO_ROW, Candidates, Tier, fused
-from pincite.search.query import ParsedQuery, QueryReading
+from pincite.search.documents import DOCUMENT, DocumentFactors, weigh
+from pincite.search.meaning import NO_ROWS
+from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
 
 # Something is always nearest in meaning; who asked should know that it is nothing but that.
@@ -31,21 +31,43 @@ HYBRID = "hybrid"  # several scorers, fused
 WINDOW_K1 = 0.2
 # An identifier that more chunks have is a name for something, not for a place.
 MAX_IDENTIFIED = 20
-NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class RowEvidence(Protocol):
+    """What speaks for rows besides their own words: a part of their scores by words."""
+
+    @property
+    def name(self) -> str:
+        """Of the part."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """A name for all that it depends on."""
+        ...
+
+    def of(self, query: ParsedQuery, totals: Sequence[Array]) -> Sequence[Array] | None:
+        """Return what is added to each row of each segment, on the scale of the totals so far.
+
+        None if the query is about nothing of the kind: then nothing is added, and nothing changes.
+        """
+        ...
 
 
 class WordScorer:
     """Scores all chunks by the words they share with a query.
 
     The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
-    ``window`` (the densest stretch of the chunk) and ``aliases`` (BM25 of other names, for less).
+    ``window`` (the densest stretch of the chunk), ``aliases`` (BM25 of other names, for less), and
+    one for each evidence.
 
     Args:
         alias_weight: what other names are worth that documents give.
+        evidence: what else speaks for rows.
     """
 
     name = "lexical"
-    part_names = ("terms", "pairs", "window", "aliases")
+    part_names: Sequence[str] = ("terms", "pairs", "window", "aliases")
     floor = 0.0  # texts may have nothing in common
 
     def __init__(
@@ -55,41 +77,54 @@ class WordScorer:
         rows: Rows | None = None,
         *,
         alias_weight: float = 0.0,
+        evidence: Sequence[RowEvidence] = (),
     ) -> None:
         self.settings = settings or LexicalTuning()
         self.index = index.lexical
         self.rows = rows or Rows(index)
         self.alias_weight = alias_weight
+        self.evidence = evidence
+        self.part_names = (*WordScorer.part_names, *(each.name for each in evidence))
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
         self.scorer = Bm25Scorer(self.index, bm25)
 
     @property
     def key(self) -> str:
         """A name for all that its scores depend on."""
-        return f"{self.name} {self.settings} {self.alias_weight}"
+        others = " ".join(each.key for each in self.evidence)
+        return f"{self.name} {self.settings} {self.alias_weight} {others}"
 
     def score(self, query: ParsedQuery, masks: list[Array | None]) -> WordScores:
         """Return the scores of all rows for a query."""
-        return WordScores(self, query.readings, masks)
+        return WordScores(self, query, masks)
 
 
 class WordScores:
     """The scores of one query."""
 
-    def __init__(
-        self, owner: WordScorer, readings: Sequence[QueryReading], masks: list[Array | None]
-    ):
+    def __init__(self, owner: WordScorer, query: ParsedQuery, masks: list[Array | None]):
         self.owner = owner
-        self.readings = readings
+        self.readings = query.readings
+        self.factors = query.factors
         settings = owner.settings
         self.columns: list[dict[str, Array]] = []  # of each segment: parts but windows, by name
-        self.totals: list[Array] = []
+        self.totals: list[Array] = []  # with what documents are worth, and without hidden rows
         for number, segment in enumerate(owner.index.segments):
             columns = self._columns(number, segment)
             total = reduce(np.add, columns.values()) if columns else np.zeros(len(segment.ids))
-            mask = masks[number]
             self.columns.append(columns)
-            self.totals.append(total if mask is None else np.where(mask, total, 0.0))
+            self.totals.append(total)
+        for evidence in owner.evidence:
+            added = evidence.of(query, self.totals)
+            if added is not None:
+                self.totals = list(map(np.add, self.totals, added))
+                for columns, values in zip(self.columns, added, strict=True):
+                    columns[evidence.name] = values
+        for number, mask in enumerate(masks):
+            if self.factors is not None:
+                self.totals[number] = self.totals[number] * self.factors.of_segment(number)
+            if mask is not None:
+                self.totals[number] = np.where(mask, self.totals[number], 0.0)
         # Rows whose parts were asked for, in rising order, and these.
         self._known_parts: tuple[Array, Array] = (NO_ROWS, np.zeros((0, 0)))
         self.window_depth = settings.window_depth if settings.window_weight else 0
@@ -136,10 +171,13 @@ class WordScores:
             self.near = np.sort(found[: self.window_depth])
         found = np.sort(found)
         self._known_parts = found, self.parts(found)
-        return self.owner.rows.best(found, self._known_parts[1].sum(axis=1), k)
+        scores = self._known_parts[1].sum(axis=1)
+        if self.factors is not None:
+            scores = scores * self.factors.of_rows(found)
+        return self.owner.rows.best(found, scores, k)
 
     def parts(self, rows: Array) -> Array:
-        """Return the parts of the scores of any rows, one column a part."""
+        """Return the parts of the scores of any rows, one column a part, before any factor."""
         known, its_parts = self._known_parts
         if len(known):  # who asks for the best asks for their parts next
             at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
@@ -214,119 +252,6 @@ def is_identifier(term: str) -> bool:
     return has_digit and (any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1)
 
 
-# So many of the best by int8 are compared again in full precision. Fixed, so that top 10 is a
-# prefix of top 100; int8 misses by about 0.002, far less than the first hundred are apart.
-RESCORED = 400
-# More than this are not chosen from the nearest lists: too few rows are looked at there.
-MAX_RESCORED = 2000
-REMEMBERED_QUESTIONS = 16
-
-
-class Meaning:
-    """Scores all chunks that have a vector."""
-
-    name = "dense"
-    part_names = ("meaning",)
-    # The smallest score there is: cosines end at -1.
-    floor = NO_VECTOR
-
-    def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
-        self.vectors = vectors
-        self.encoder = encoder
-        self.rows = rows
-        # Several stages may ask for one question.
-        self.encode: Callable[[str], Array] = lru_cache(REMEMBERED_QUESTIONS)(self._encode)
-        # And answers compare the same sentences with one question after the other.
-        self.texts = RememberedVectors(encoder)
-
-    @property
-    def key(self) -> str:
-        """A name for all that its scores depend on."""
-        return f"{self.name} {self.encoder.spec.id}"
-
-    def _encode(self, text: str) -> Array:
-        """Return the vector of a question, which is to be written as it was meant."""
-        vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
-        self.vectors.check(len(vector))
-        return vector.astype(np.float32)
-
-    def cosines(self, text: str, rows: Array) -> Array:
-        """Return how near rows are to a question."""
-        run = MeaningScores(self.vectors, self.rows, self.encode(text), [])
-        return np.asarray(run.parts(rows)[:, 0])
-
-    def score(self, query: ParsedQuery, masks: list[Array | None]) -> MeaningScores:
-        """Return the scores of one query; without words there is no meaning."""
-        has_words = any(map(str.isalnum, query.corrected))
-        vector = self.encode(query.corrected) if has_words else None
-        return MeaningScores(self.vectors, self.rows, vector, masks)
-
-
-class MeaningScores:
-    """One query's vector against all others."""
-
-    def __init__(
-        self, vectors: VectorIndex, rows: Rows, vector: Array | None, masks: list[Array | None]
-    ) -> None:
-        self.vectors = vectors
-        self.rows = rows
-        self.vector = vector
-        self.masks = masks
-        # Rows compared in full precision, in rising order, and what came out: asked for twice.
-        self._compared = (np.zeros(0, dtype=np.int64), np.zeros(0))
-
-    def best(self, k: int, pool: int = RESCORED) -> Array:
-        """Return the ``k`` rows that are nearest, nearest first."""
-        rows, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)]
-        if self.vector is None:
-            return rows[0]
-        pool = max(pool, 2 * k)
-        # Who asks for thousands gets them from all rows.
-        probed = {}
-        if pool <= MAX_RESCORED:
-            probed = self.vectors.nearest(self.vector, self.masks, pool)
-        for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
-            if number in probed:
-                found, near = probed[number]
-            else:  # all of its vectors are looked at
-                every, mask = self.vectors.approximate(number, self.vector), self.masks[number]
-                if mask is not None:
-                    every[~mask] = NO_VECTOR
-                found = top_rows(every, pool, above=NO_VECTOR)
-                near = every[found]
-            rows.append(found + offset)
-            scores.append(near)
-        found = self.rows.best(np.concatenate(rows), np.concatenate(scores), pool)
-        candidates = np.sort(found)
-        exact = self._exact(candidates)
-        self._compared = (candidates, exact)
-        return self.rows.best(candidates, exact, k)
-
-    def parts(self, rows: Array) -> Array:
-        """Return the cosines of any rows, as one column."""
-        known, scores = self._compared
-        found = np.full((len(rows), 1), NO_VECTOR)
-        at = np.searchsorted(known, rows)
-        at[at == len(known)] = 0
-        is_known = known[at] == rows if len(known) else np.zeros(len(rows), dtype=bool)
-        found[is_known, 0] = scores[at[is_known]]
-        found[~is_known, 0] = self._exact(rows[~is_known])
-        return found
-
-    def _exact(self, rows: Array) -> Array:
-        """Return the cosines of rows in full precision."""
-        found = np.full(len(rows), NO_VECTOR)
-        if self.vector is None:
-            return found
-        for number, (chosen, inner) in self.rows.by_segment(rows):
-            found[chosen] = self.vectors.exact(number, inner, self.vector)
-        return found
-
-    def identified(self) -> Array:
-        """Return no rows: a meaning is no identifier."""
-        return np.zeros(0, dtype=np.int64)
-
-
 class Scores(Protocol):
     """The scores of one query by one scorer."""
 
@@ -335,7 +260,7 @@ class Scores(Protocol):
         ...
 
     def parts(self, rows: Array) -> Array:
-        """Return the parts of the scores of any rows, one column a part."""
+        """Return the parts of the scores of any rows, one column a part, before any factor."""
         ...
 
     def identified(self) -> Array:
@@ -359,7 +284,7 @@ class RowScorer(Protocol):
 
     @property
     def floor(self) -> float:
-        """The smallest score there is."""
+        """The score from which a share of the fused score is counted."""
         ...
 
     def score(self, query: ParsedQuery, masks: list[Array | None]) -> Scores: ...
@@ -437,11 +362,12 @@ class Gather:
         named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
         proposed = np.concatenate([*best, named])
         found = _union(proposed, wanted)
-        pool = self._scored(scorers, runs, named, found)
+        factors = query.factors
+        pool = self._scored(scorers, runs, named, found, factors)
 
         def score_rows(rows: Array) -> Candidates:
             rows = self.rows.allowed(rows, query.filters)
-            whole = self._scored(scorers, runs, named, _union(found, rows))
+            whole = self._scored(scorers, runs, named, _union(found, rows), factors)
             more = whole.take(np.flatnonzero(np.isin(whole.rows, rows)))
             return self._routed(more, route) if route else more
 
@@ -456,19 +382,33 @@ class Gather:
         return self._routed(pool, route) if route else pool
 
     def _scored(
-        self, scorers: Sequence[RowScorer], runs: Sequence[Scores], named: Array, found: Array
+        self,
+        scorers: Sequence[RowScorer],
+        runs: Sequence[Scores],
+        named: Array,
+        found: Array,
+        factors: DocumentFactors | None,
     ) -> Candidates:
-        """Return rows as candidates: alone a scorer's parts, of several their shares."""
+        """Return rows as candidates: alone a scorer's parts, of several their shares.
+
+        What a document is worth multiplies what was measured, above the least there is.
+        """
         measured = [run.parts(found) for run in runs]
         ids, zeros = self.rows.ids[found], np.zeros(len(found), dtype=np.int64)
+        worth = {} if factors is None else {DOCUMENT: factors.of_rows(found)}
+        floors = [scorer.floor for scorer in scorers]
         if len(scorers) == 1:
-            columns = dict(zip(scorers[0].part_names, measured[0].T, strict=True))
-            return Candidates(ids, found, zeros, zeros, columns)
+            own = measured[0]
+            if worth:
+                own = weigh(own, worth[DOCUMENT][:, None], floors[0])
+            columns = dict(zip(scorers[0].part_names, own.T, strict=True))
+            return Candidates(ids, found, zeros, zeros, columns, worth)
         totals = [columns.sum(axis=1) for columns in measured]
-        raw = dict(zip((scorer.name for scorer in scorers), totals, strict=True))
+        raw = dict(zip((scorer.name for scorer in scorers), totals, strict=True)) | worth
         scores = np.stack(totals, axis=1)
         scores[scores == NO_VECTOR] = np.nan
-        floors = [scorer.floor for scorer in scorers]
+        if worth:
+            scores = weigh(scores, worth[DOCUMENT][:, None], np.array(floors))
         shares = fused(self.method, scores, self.weights, floors)
         parts: dict[str, Array] = {}
         features: dict[str, Array] = {}

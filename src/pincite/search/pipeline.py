@@ -27,9 +27,10 @@ from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
 from pincite.model.types import PairScorer, Query, section_of
 from pincite.search.candidates import Candidates, Step, Tier
-from pincite.search.gather import Gather, Meaning, WordScorer, put_places_first
+from pincite.search.gather import Gather, WordScorer, put_places_first
 from pincite.search.graph import NeighbourLift
 from pincite.search.late import LateInteraction
+from pincite.search.meaning import Meaning
 from pincite.search.metrics import Metrics, log
 from pincite.search.neighbours import Neighbours
 from pincite.search.query import ParsedQuery, QueryReader

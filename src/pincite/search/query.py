@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from pincite.index.tokens import without_asides
 from pincite.model.editions import years
 from pincite.model.locators import Mention, in_range, locator_key, mention_spans, mentions
 from pincite.model.types import Chunk, Filters, Query
+from pincite.search.documents import DocumentEvidence, DocumentFactors
 from pincite.search.neighbours import Neighbours
 
 # Questions are longer than names: they are spared the look-up as a whole.
@@ -25,6 +26,11 @@ MAX_LEVELS = 40
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 MAX_WORDS = 60
 MAX_NAME_WORDS = 5
+# "TLS 1.2": capitals, or a capital inside a sentence.
+_PRODUCT = re.compile(
+    r"\b(?P<name>[A-Z]{2,20}\d?|(?<=[a-z,] )[A-Z][a-z]{1,20})"
+    r" (?P<number>\d{1,3}(?:\.\d{1,3}){1,2}\b)"
+)
 # A name of more chunks than this does not narrow a search.
 MAX_CHUNKS = 16
 
@@ -36,8 +42,12 @@ def is_bare_name(text: str) -> bool:
 
 def named_places(
     text: str, mentions: Sequence[Mention], content_words: Sequence[str], index: OpenIndex
-) -> Iterator[Chunk]:
-    """Yield the chunks that a text names, in the order in which it names them."""
+) -> list[Chunk]:
+    """Return the chunks that a text names, in the order in which it names them.
+
+    What holds another place that is named only says where that is, and comes behind it. A whole
+    document, or a title with nothing below it, is no hit of a question that goes on.
+    """
     snapshot = index.snapshot
     names: list[str] = []
     if len(text) <= MAX_NAME_CHARS:
@@ -45,18 +55,61 @@ def named_places(
         whole_texts = (text, " ".join(content_words))
         names = list(dict.fromkeys(locator_key(each.rstrip("?! ")) for each in whole_texts))
     if not mentions and not names:
-        return
+        return []
     known = snapshot.documents_with([*names, *(mention.first for mention in mentions)])
     whole = next((name for name in names if name in known), None)
-    for mention in mentions if whole is None else [Mention(whole)]:
+    if whole is not None:
+        return _named(whole, text, index)
+    found: list[Chunk] = []
+    for mention in mentions:
         if mention.first not in known:
             continue
         if not mention.last:
-            yield from _named(mention.first, text, index)
+            found += _named(mention.first, text, index)
             continue
         for chunk in snapshot.found_by([mention.first]):
             document = snapshot.chunks(chunk.span.doc_id)
-            yield from in_range(document, mention.first, mention.last)
+            found += in_range(document, mention.first, mention.last)
+    if any(map(_is_title, found)) and _goes_on(content_words, mentions):
+        found = [chunk for chunk in found if not _is_title(chunk)]
+    return _innermost_first(found)
+
+
+def _without_products(text: str, index: OpenIndex) -> str:
+    """Return the text without numbers behind a name that no document has: versions of it."""
+    for match in reversed(list(_PRODUCT.finditer(text))):
+        words = index.analyzer.word(match["name"])
+        if not any(term.df for term in index.lexical.resolve(words, pairs=False).terms):
+            text = f"{text[: match.start('number')]}…{text[match.end('number') :]}"
+    return text
+
+
+def _goes_on(content_words: Sequence[str], mentions: Sequence[Mention]) -> bool:
+    """Return whether a text says more than the names of places and a word about them."""
+    named = {word for mention in mentions for word in mention.first.split()}
+    return len([word for word in content_words if locator_key(word) not in named]) > 1
+
+
+def _innermost_first(named: Sequence[Chunk]) -> list[Chunk]:
+    """Return the places in their order, those behind that hold one of another name."""
+    inside: dict[str, list[Chunk]] = {}
+    for chunk in named:
+        inside.setdefault(chunk.span.doc_id, []).append(chunk)
+
+    def is_around(chunk: Chunk) -> bool:
+        others = inside[chunk.span.doc_id][:MAX_PLACES]
+        others = [each for each in others if each.locator != chunk.locator]
+        if _is_title(chunk):
+            return bool(others)
+        return any(chunk.span.overlap(each.span) == len(each.span) for each in others)
+
+    return sorted(named, key=is_around)
+
+
+def _is_title(chunk: Chunk) -> bool:
+    """Return whether a place is a whole document, or a heading without words below it."""
+    head, _, body = chunk.text.strip().partition("\n")
+    return chunk.parent is None or (head.startswith("#") and not body)
 
 
 def _named(key: str, text: str, index: OpenIndex) -> list[Chunk]:
@@ -187,6 +240,7 @@ class QueryReader:
         has_aliases: other names that documents give are looked for.
         has_places: places that a query names are looked up.
         has_entities: things that a query names are looked up.
+        documents: tells which documents a query is about; None: all are worth the same.
     """
 
     index: OpenIndex
@@ -197,6 +251,7 @@ class QueryReader:
     has_aliases: bool = False
     has_places: bool = True
     has_entities: bool = True
+    documents: DocumentEvidence | None = None
 
 
 class ParsedQuery:
@@ -230,11 +285,12 @@ class ParsedQuery:
             ((language, terms),) = self._terms.items()
             self._content_terms = {language: index.analyzer.by_language[language].content(terms)}
         self.content_words = index.analyzer.content_words(text)
-        self.mentions: tuple[Mention, ...] = tuple(dict.fromkeys(mentions(text)))[:MAX_PLACES]
+        named = dict.fromkeys(mentions(_without_products(text, index)))
+        self.mentions: tuple[Mention, ...] = tuple(named)[:MAX_PLACES]
         self.places: tuple[str, ...] = ()
         if reader.has_places:
-            named = named_places(text, self.mentions, self.content_words, index)
-            self.places = tuple(dict.fromkeys(chunk.id for chunk in named))
+            places = named_places(text, self.mentions, self.content_words, index)
+            self.places = tuple(dict.fromkeys(chunk.id for chunk in places))
         has_digit = any(map(str.isdigit, text))
         self.is_bare_number = bool(self.places) and has_digit and is_bare_name(text)
 
@@ -261,6 +317,12 @@ class ParsedQuery:
             )
             for language, words in searched.items()
         )
+
+    @cached_property
+    def factors(self) -> DocumentFactors | None:
+        """What scores are multiplied by for their documents; None if the query names none."""
+        documents = self._reader.documents
+        return documents.factors(self.text, self.filters) if documents else None
 
     @cached_property
     def weights(self) -> dict[str, float]:

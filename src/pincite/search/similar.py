@@ -10,7 +10,7 @@ from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.types import section_of
-from pincite.search.gather import MeaningScores
+from pincite.search.meaning import MeaningScores
 from pincite.store.files import Array
 
 MAX_SIMILAR = 5

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pincite.encode
-from pincite.encode.encoders import OnnxEncoder, open_encoder
+from pincite.encode.encoders import OnnxEncoder, open_encoder, unrelated_cosine
 from pincite.encode.models import SHIPPED, Encoder, ModelSpec, spec_of
 from pincite.encode.remote import HubEncoder
 from pincite.encode.windows import windows_of
@@ -193,3 +193,11 @@ def test_the_hub_is_asked_for_vectors_of_length_one(monkeypatch: pytest.MonkeyPa
     broken = ModelSpec("m", "1", 0, 64, "MIT", "sentence-transformers", hub_name="broken")
     with pytest.raises(ModelError, match="no such model"):
         HubEncoder(broken).encode(["box"])
+
+
+def test_how_near_unrelated_texts_are_is_known_or_measured(folder: Path) -> None:
+    """The shipped encoder's is a constant, near what is measured on the same model in a folder."""
+    shipped, same = OnnxEncoder(SHIPPED), opened(folder)
+    assert same.spec.unrelated is None
+    assert unrelated_cosine(shipped) == 0.0
+    assert 0.0 < unrelated_cosine(same) < 0.1

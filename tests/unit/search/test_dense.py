@@ -14,8 +14,9 @@ from pincite.api import Index
 from pincite.index.opened import Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.types import Query
-from pincite.search.candidates import Candidates
-from pincite.search.gather import Gather, Meaning
+from pincite.search.candidates import Candidates, fused
+from pincite.search.gather import Gather
+from pincite.search.meaning import Meaning
 from pincite.search.query import ParsedQuery
 
 TEXT = (
@@ -73,3 +74,15 @@ def test_a_term_is_searched_for_by_meaning_too_and_a_number_is_not(
     for text in ("hot work", "section 2"):
         gather(index.parse(text), Candidates.empty(10))
     assert asked == ["words", "meaning", "words"]
+
+
+@pytest.mark.parametrize(("unrelated", "shares"), [(0.0, [1.0, 0.9]), (0.8, [1.0, 0.5])])
+def test_a_narrow_cone_is_spread(
+    make_index: Callable[..., Index], unrelated: float, shares: list[float]
+) -> None:
+    """Two cosines 0.2 apart are far apart for an encoder whose texts all lie within 0.2."""
+    encoder: Any = SimpleNamespace(spec=SimpleNamespace(unrelated=unrelated, source="onnx"))
+    index = make_index({"rules.md": TEXT})
+    meaning = Meaning(VectorIndex(index.snapshot, "made"), encoder, Rows(index.opened))
+    scores = np.array([[1.0], [0.8]])
+    assert fused("theoretical", scores, [1.0], [meaning.floor])[:, 0] == pytest.approx(shares)

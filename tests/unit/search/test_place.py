@@ -50,6 +50,23 @@ def test_a_range_is_all_of_its_places(index: Index) -> None:
     ]
 
 
+def test_the_inner_of_two_places_comes_first(make_index: Callable[..., Index]) -> None:
+    text = "# Part 7 Boats\n\n## § 7.1 Oars\n\nTwo oars.\n\n## § 7.2 Sails\n\nRed sails.\n"
+    index = make_index({"part7.md": text})
+    assert found(index, "Part 7 section 7.2") == ["part7.md 7.2", "part7.md Part 7"]
+    # A question that goes on is not answered by a whole document.
+    assert found(index, "Which colour are the sails of Part 7 boats?") == []
+    assert found(index, "What is Part 7?") == ["part7.md Part 7"]
+
+
+@pytest.mark.parametrize(
+    "query", ["the 1.2 release", "what changed in OpenSSL 1.2?", "TLS 1.2 and the lamp"]
+)
+def test_a_version_is_no_place(index: Index, query: str) -> None:
+    assert found(index, query) == []
+    assert found(index, "the lamp of section 1.2") == ["new.md 1.2", "old.md 1.2"]
+
+
 def test_unknown_places_change_nothing(index: Index) -> None:
     assert found(index, "section 9.9 of the lamp") == []
 
