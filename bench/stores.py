@@ -40,7 +40,8 @@ from pincite.maintain.copy import copy_index
 from pincite.model.settings import Settings, StoreSettings
 from pincite.model.tuning import LexicalTuning
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
-from pincite.search.gather import Gather, Meaning, WordScorer
+from pincite.search.gather import Gather, WordScorer
+from pincite.search.meaning import Meaning
 from pincite.search.neighbours import Neighbours
 from pincite.search.pipeline import Searcher
 from pincite.search.query import QueryReader
@@ -175,7 +176,7 @@ def part97_figures(data: Path) -> None:
             list(ingest_files([(data / part97.DOCUMENT, part97.DOCUMENT)], location, settings))
             list(embed_index(location, settings))
             with Index.open(location, settings) as index:
-                scored = [part97._scored(index, question) for question in asked]
+                scored = [part97.scored(index, question) for question in asked]
                 hits[name] = [index.search_ranking(q.text, 40).hits for q in asked]
             for what in ("section", "clause"):
                 counted = [each for each in scored if getattr(each, f"has_{what}")]

@@ -142,3 +142,13 @@ def _digest(folder: Path, files: Files) -> str:
 def _strict(settings: Settings) -> Settings:
     """Return the settings with no way around a model that fails: it is what is measured."""
     return settings.changed({"tuning.rerank.on_error": "raise"})
+
+
+@contextmanager
+def opened_at(folder: Path, settings: Settings) -> Iterator[Index]:
+    """Lend one index of a folder."""
+    index = OpenIndex.open(folder, settings.store)
+    try:
+        yield Index(index, _strict(settings))
+    finally:
+        index.snapshot.close()

@@ -46,10 +46,10 @@ def run(data: Path, questions: Path, pipelines: Sequence[Settings]) -> Iterator[
     asked = read_questions(questions)
     with opened([(data / DOCUMENT, DOCUMENT)], lettered) as indexes:
         for question in asked:
-            yield [_scored(index, question) for index in indexes]
+            yield [scored(index, question) for index in indexes]
 
 
-def _scored(index: Index, question: CitingQuestion) -> Scored:
+def scored(index: Index, question: CitingQuestion) -> Scored:
     ranking = index.search_ranking(question.text, 2 * max(DEPTHS))
     chunks = index.snapshot.get(ranking.ids)
     sections = _spans(index, question.sections)

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from checks import Figure
 from pincite.model.errors import SourceError
 from pincite.model.settings import IngestSettings
 from pincite.model.types import Document
 from pincite.read.load import parse
-from reading_checks.figures import Figure
 
 HALVES = ("looked at", "not looked at")
 _FORMS = {"10K": "10-K", "10Q": "10-Q", "8K": "8-K", "EARNINGS": "earnings release"}

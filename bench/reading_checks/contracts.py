@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from checks import Figure
 from pincite.model.settings import IngestSettings
 from pincite.model.types import Chunk, ParsedDocument
 from pincite.read.load import parse
-from reading_checks.figures import Figure
 
 Number = tuple[int, ...]
 

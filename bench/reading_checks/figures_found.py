@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pypdfium2 as pdfium
 
+from checks import Figure
 from pincite.model.settings import load_settings
 from pincite.read.load import parse
-from reading_checks.figures import Figure
 
 _LINE = re.compile(
     r"^(?:Figure|FIGURE|Fig\.|Chart|CHART|Figura)\s(?P<number>[A-Z]?[.-]?\d+(?:[.-]\d+)*)"

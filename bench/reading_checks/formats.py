@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from checks import Figure
 from pincite.model.errors import SourceError
 from pincite.model.locators import HEADING_WORD, NUMBER_WORDS
 from pincite.read.extracted import Clause
 from pincite.read.load import reader_of
 from pincite.read.structure.clauses import clause_tree
-from reading_checks.figures import Figure
 
 ASKED_FOUND, ASKED_NESTED = ">= .98", "< .01"
 

@@ -31,7 +31,7 @@ from typing import Any
 from lxml import etree
 
 import pincite
-from reading_checks.figures import Figure
+from checks import Figure
 
 KINDS = {
     "canada-regs": "canada-regs/*/*.xml",

@@ -28,6 +28,7 @@ from pathlib import Path
 
 import pypdfium2 as pdfium
 
+from checks import Figure
 from pincite.api import Index
 from pincite.model.errors import PinciteError
 from pincite.model.pages import Pages
@@ -35,7 +36,6 @@ from pincite.model.sentences import units
 from pincite.read.load import find_files
 from pincite.read.pdf.reader import read
 from pincite.update import ingest_files
-from reading_checks.figures import Figure
 
 FOLDERS = ("financebench/pdfs", "cuad/pdf", "pdf/manuals", "pdf/government")
 HALVES = {"looked at": 0, "not looked at": 1}

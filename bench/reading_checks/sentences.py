@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pincite
+from checks import Figure
 from pincite.model.sentences import units
 from pincite.model.settings import load_settings
 from pincite.update import ingest_files
-from reading_checks.figures import Figure
 
 ABSTRACTS = 1200  # of SciFact: enough, and pysbd needs minutes for all
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import pdf
-from reading_checks.figures import Figure
+from checks import Figure
 
 FOLDERS = ("financebench/pdfs", "cuad/pdf", "pdf/manuals")
 PAGES, LONGEST, ROUNDS = 200, 130, 3

@@ -29,12 +29,12 @@ from pathlib import Path
 import pypdfium2
 
 import pincite
+from checks import Figure
 from pincite.model.errors import SourceError, StoreError
 from pincite.model.settings import Settings
 from pincite.model.tables import Table, parse_table
 from pincite.read.extracted import ExtractedText
 from pincite.read.pdf.reader import read
-from reading_checks.figures import Figure
 
 FOLDER = Path("financebench/pdfs")
 ALSO_SEEN = "JPMORGAN_2021Q1_10Q.pdf"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pincite
-from reading_checks.figures import Figure
+from checks import Figure
 
 PEER = """
 import datetime, json, sys, warnings

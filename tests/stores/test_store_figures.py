@@ -78,7 +78,7 @@ def test_every_hit_is_the_same_as_in_a_folder(folder: Path, server: str) -> None
                 for question in asked:
                     found = one.search_ranking(question.text, DEPTH).hits
                     assert found and found == other.search_ranking(question.text, DEPTH).hits
-                    assert part97._scored(one, question) == part97._scored(other, question)
+                    assert part97.scored(one, question) == part97.scored(other, question)
     assert not exists(place) and stays == []
 
 

@@ -1,0 +1,1 @@
+"""Checks of finding, one module a subject."""
