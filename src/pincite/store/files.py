@@ -15,7 +15,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -166,13 +166,16 @@ def write_lock(folder: Path) -> Iterator[None]:
     """Hold the index's write lock, or raise IndexBusy at once.
 
     The kernel drops the lock when its holder dies, so a killed writer never blocks the next one.
+    The folder itself is locked, which nobody can take away without the index; `write.lock` tells
+    who holds it, and is locked as well for whoever looks at that alone.
     """
-    path = folder / "write.lock"
-    with explained("write to", folder):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    _held.add(handle)
-    try:
+    with ExitStack() as stack:
+        with explained("write to", folder):
+            home = stack.enter_context(_handle(folder, os.O_RDONLY | os.O_DIRECTORY))
+            handle = stack.enter_context(_handle(folder / "write.lock", os.O_RDWR | os.O_CREAT))
         try:
+            with _where_folders_cannot_be_locked():
+                fcntl.flock(home, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
@@ -184,10 +187,29 @@ def write_lock(folder: Path) -> Iterator[None]:
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
+
+
+@contextmanager
+def _handle(path: Path, flags: int) -> Iterator[int]:
+    """Open a file that children let go of."""
+    handle = os.open(path, flags, 0o644)
+    _held.add(handle)
+    try:
+        yield handle
     finally:
         if handle in _held:
             _held.remove(handle)
             os.close(handle)
+
+
+@contextmanager
+def _where_folders_cannot_be_locked() -> Iterator[None]:
+    """Go on without where file systems have no locks of folders, such as NFS."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EBADF, errno.EINVAL, errno.ENOTSUP, errno.ENOLCK):
+            raise
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
