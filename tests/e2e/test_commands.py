@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -137,28 +138,55 @@ def test_settings_come_from_file_environment_and_options(pincite: Run, index: Pa
     assert hits("--set", "search.k=3", PINCITE_SEARCH__K="4") == 3
 
 
-def test_watch_follows_a_folder(tmp_path: Path) -> None:
-    folder, index = tmp_path / "docs", tmp_path / "index"
-    folder.mkdir()
-    (folder / "a.md").write_text("# A\n\nfirst words\n")
+@contextmanager
+def watching(folder: Path, index: Path) -> Iterator[Callable[[], str]]:
+    """Watch a folder; give what returns the next line that is printed."""
     command = [sys.executable, "-c", "from pincite.cli.main import run; run()"]
     watcher = subprocess.Popen(
         [*command, "ingest", folder, "--index", index, "--watch"],
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     try:
         assert watcher.stdout is not None
-        assert watcher.stdout.readline().startswith("1 added")
-        (folder / "b.md").write_text("# B\n\nsecond words\n")
-        assert watcher.stdout.readline().startswith("1 added, 1 unchanged")
-        (folder / "a.md").unlink()
-        assert watcher.stdout.readline().startswith("1 removed, 1 unchanged")
+        yield watcher.stdout.readline
     finally:
         watcher.kill()
         watcher.wait()
         if watcher.stdout is not None:
             watcher.stdout.close()
+
+
+def test_watch_follows_a_folder(tmp_path: Path) -> None:
+    folder, index = tmp_path / "docs", tmp_path / "index"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nfirst words\n")
+    with watching(folder, index) as line:
+        assert line().startswith("1 added")
+        (folder / "b.md").write_text("# B\n\nsecond words\n")
+        assert line().startswith("1 added, 1 unchanged")
+        (folder / "a.md").unlink()
+        assert line().startswith("1 removed, 1 unchanged")
+
+
+def test_watch_leaves_what_is_not_of_its_folder(pincite: Run, tmp_path: Path) -> None:
+    one, two, index = tmp_path / "one", tmp_path / "two", tmp_path / "index"
+    for folder in (one, two):
+        folder.mkdir()
+        (folder / f"{folder.name}.md").write_text(f"# {folder.name}\n\nwords\n")
+    assert pincite("ingest", one, "--index", index).code == 0
+    with watching(two, index) as line:
+        assert line().startswith("1 added")
+        (two / "more.md").write_text("# More\n\nwords\n")
+        assert line().startswith("1 added, 1 unchanged")
+        two.rename(tmp_path / "away")
+        assert "is gone; its documents stay in the index" in line()
+        (tmp_path / "away").rename(two)
+        (two / "two.md").unlink()
+        assert line().startswith("1 removed, 1 unchanged")
+    listed = {each["document"] for each in pincite("list", "--json", "--index", index).json}
+    assert listed == {"one.md", "more.md"}
 
 
 def test_completion_is_offered(pincite: Run) -> None:

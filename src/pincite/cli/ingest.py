@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,14 +35,13 @@ def ingest(call: Call, paths: tuple[Path, ...], rebuild: bool, prune: bool, watc
     with ExitStack() as stack:
         stack.enter_context(connected(call.settings.cluster))  # once, for all that follows
         work = _Work(call, paths)
+        seen = work.signature()  # before they are read: what changes meanwhile is read again
         done = work.update(rebuild=rebuild, prune=prune)
-        seen = work.signature()
         while watch:
             time.sleep(WATCH_SECONDS)
-            work.look()
-            if work.signature() != seen:
-                seen = work.signature()
-                work.update(rebuild=False, prune=True)
+            if work.is_there() and (found := work.signature()) != seen:
+                seen = found
+                work.update(follow=True)
     return PARTIAL if done["rejected"] or not work.files else 0
 
 
@@ -54,19 +53,25 @@ class _Work:
     paths: tuple[Path, ...]
     files: list[tuple[Path, str]] = field(default_factory=list)
     others: list[Path] = field(default_factory=list)  # files of the folders that nobody can read
+    is_missed: bool = False  # a path is gone, and that was told
 
-    def __post_init__(self) -> None:
-        self.look()
+    def is_there(self) -> bool:
+        """Return whether all paths are there; one that is not may be a disk that is away.
 
-    def look(self) -> None:
-        """Find the files anew."""
+        Nothing is taken out of the index for it.
+        """
+        gone = [path for path in self.paths if not path.exists()]
+        if gone and not self.is_missed:
+            tell(f"{gone[0]} is gone; its documents stay in the index until it is there again")
+        self.is_missed = bool(gone)
+        return not gone
+
+    def signature(self) -> list[tuple[str, int, int]]:
+        """Find the files anew; return what changes when one does, without reading it."""
         from pincite.read.load import find_files
 
         self.others.clear()
         self.files = find_files(self.paths, self.others)
-
-    def signature(self) -> list[tuple[str, int, int]]:
-        """Return what changes when a file does, without reading it."""
         found = []
         for file, doc_id in self.files:
             with suppress(OSError):  # gone between listing and looking
@@ -74,10 +79,17 @@ class _Work:
                 found.append((doc_id, facts.st_mtime_ns, facts.st_size))
         return found
 
-    def update(self, *, rebuild: bool, prune: bool) -> Counter[str]:
-        """Bring the index up to date once, tell what happened, and return the counts."""
+    def update(
+        self, *, rebuild: bool = False, prune: bool = False, follow: bool = False
+    ) -> Counter[str]:
+        """Bring the index up to date once, tell what happened, and return the counts.
+
+        Args:
+            follow: remove documents whose files were in the folders and are gone, and no others.
+        """
         from pincite.store.location import exists
-        from pincite.update import iter_ingest, left_over
+        from pincite.update import Outcome, iter_ingest, left_over
+        from pincite.update import remove as take_out
 
         index, settings, as_json = self.call.index, self.call.settings, self.call.as_json
         start = time.perf_counter()
@@ -88,6 +100,10 @@ class _Work:
         encoded = embed(index, settings, as_json=as_json) if is_there else None
         folders = [path for path in self.paths if path.is_dir()] if is_there else []
         left = left_over(index, settings.store, self.files, folders) if folders else None
+        if follow and left and left.gone:
+            gone = take_out(index, left.gone, settings.store)
+            outcomes += [Outcome(doc_id, "removed") for doc_id in gone]
+            left = replace(left, gone=())
         counts = Counter(str(outcome.status) for outcome in outcomes)
         (self._print_json if as_json else self._print)(outcomes, counts, seconds, encoded, left)
         return counts
