@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 from pincite.model.editions import may_be_in_force
@@ -43,22 +43,25 @@ from pincite.read.formats.archive import gunzipped
 from pincite.read.references.resolve import references
 from pincite.read.structure.clauses import clause_tree, with_rows
 
-_ACCESS = re.compile(r"access[ \t]*:(.*)", re.IGNORECASE)
+# As YAML or TOML writes it: access: gm, "access": [gm], access = ["gm"].
+_ACCESS = re.compile(r"[ \t]*[\"']?access[\"']?[ \t]*[:=](.*)", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_FENCES = {"---": ("---", "..."), "+++": ("+++",)}  # of YAML and of TOML, with what ends them
 
 
 def access_tags(text: str, name: str = "") -> dict[str, str]:
     """Return ``access`` with its tags, separated by commas; nothing where all may see it.
 
-    Whoever writes ``access:`` wants to keep something back, so one that names no tag is refused.
+    Whoever writes ``access:`` wants to keep something back: one that names no tag, or that stands
+    in front matter without an end, is refused.
 
     >>> access_tags("---\\ntitle: Plots\\naccess: [gm, author]\\n---\\n# Plots\\n")
     {'access': 'gm,author'}
     >>> access_tags("# Rules\\n")
     {}
     """
-    lines = _front_matter(text)
+    lines, is_closed = _front_matter(text)
     for at, line in enumerate(lines):
         if found := _ACCESS.match(line):
             listed = [found.group(1)]
@@ -73,19 +76,29 @@ def access_tags(text: str, name: str = "") -> dict[str, str]:
                 raise SourceError(
                     f"{name}: access names nobody", hint="write access: gm, or take the line out"
                 )
+            if not is_closed:
+                raise SourceError(
+                    f"{name}: the front matter that names access has no end",
+                    hint="write --- in a line of its own below it",
+                )
             return {"access": ",".join(tags)}
     return {}
 
 
-def _front_matter(text: str) -> list[str]:
-    """Return the lines between two lines of dashes at the very top; none without them."""
-    lines = text.splitlines() if text.startswith("---") else []
-    if not lines or lines[0].rstrip() != "---":
-        return []
+def _front_matter(text: str) -> tuple[list[str], bool]:
+    """Return the lines between two fences at the top, and whether the second one is there.
+
+    Without it, what stands together below the first.
+    """
+    start = text.lstrip("\ufeff \t\r\n")
+    ends = _FENCES.get(start[:3], ())
+    lines = start.splitlines() if ends else []
+    if not lines or _COMMENT.sub("", lines[0][3:]).strip():
+        return [], False
     for at, line in enumerate(lines[1:], 1):
-        if line.rstrip() in ("---", "..."):
-            return lines[1:at]
-    return []
+        if _COMMENT.sub("", line).rstrip() in ends:
+            return lines[1:at], True
+    return list(takewhile(str.strip, lines[1:])), False
 
 
 # The ending tells the format; its module is imported when the first such file comes.

@@ -135,7 +135,12 @@ def test_access_tags_hide_documents(index: Index) -> None:
         ("---\naccess:\n  - gm\n  - 'author'\ntitle: x\n---\n", "gm,author"),
         ('---\naccess: [gm, "a b"] # not for all\n...\n', "gm,a b"),
         ("# Access\n\naccess: gm\n", None),
-        ("---\naccess: gm\n", None),
+        ('---\n"access": gm\n---\n', "gm"),
+        ("---\n  access: gm\n---\n", "gm"),
+        ("--- # who may read\naccess: gm\n--- # so far\n", "gm"),
+        ("\n\ufeff\n---\naccess: gm\n---\n", "gm"),
+        ('+++\naccess = ["gm", "author"]\n+++\n', "gm,author"),
+        ("--- a rule, then text\naccess: gm\n---\n", None),
         ("text\n---\naccess: gm\n---\n", None),
     ],
 )
@@ -146,6 +151,12 @@ def test_front_matter_names_who_may_read(text: str, tags: str | None) -> None:
 def test_access_for_nobody_is_a_mistake() -> None:
     with pytest.raises(SourceError, match=r"x\.md: access names nobody"):
         access_tags("---\naccess: []\n---\n", "x.md")
+
+
+def test_access_in_front_matter_without_an_end_is_a_mistake() -> None:
+    with pytest.raises(SourceError, match=r"x\.md: the front matter that names access has no end"):
+        access_tags("---\ntitle: Plots\naccess: gm\n\n# Plots\n", "x.md")
+    assert access_tags("---\n\nA rule above.\n\nAccess: by the gate.\n") == {}
 
 
 def test_places_that_are_filtered_are_missing(index: Index) -> None:
