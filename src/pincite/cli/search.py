@@ -40,6 +40,7 @@ REASONS = {
     "graph": "near other hits",
     "spread": "section seen before",
     "aliases": "other names",
+    "vocabulary": "what the field calls it",
     "named": "named in the query",
     "linked": "links",
     "rerank": "read with the query",

@@ -245,7 +245,7 @@ class TomlReader:
 
 # Those that come with Pincite, in src/pincite/profiles.
 PROFILES = Path(__file__).parents[1] / "profiles"
-PROFILE_NAMES = ("code", "manual", "report", "rulebook")
+PROFILE_NAMES = ("code", "contract", "filing", "manual", "report", "rulebook")
 
 
 def profile_text(name: str) -> str:

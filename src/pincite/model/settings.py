@@ -31,9 +31,9 @@ class IngestSettings:
     max_chars: int = 3000
     # How many levels of items are always cut, however short: 1 makes every lettered item a chunk.
     split_depth: int = 0
-    # What kinds of content, traits and terms to look for: "auto" chooses among "code", "rulebook",
-    # "report" and "manual" for each document; or the path of a profile of your own; "none" looks
-    # for nothing, and for no references.
+    # What kinds of content, traits and terms to look for: "auto" chooses a profile for each
+    # document (docs/profiles.md); or the name or path of one; "none" looks for nothing, and for no
+    # references.
     profile: str = "auto"
     # Limit of a "fixed" chunk in tokens of a GPT-style tokeniser, estimated from above.
     max_tokens: int = 1024
@@ -61,7 +61,7 @@ class EmbeddingSettings:
 
 # What `search.without` may name: a search leaves it out.
 PARTS = (
-    *("places", "names", "aliases", "typos"),
+    *("places", "names", "aliases", "vocabulary", "typos"),
     *("spread", "graph", "routing", "dense", "pairs", "windows"),
 )
 
@@ -92,8 +92,9 @@ class SearchSettings:
     # Profile, by name or path, that the preset "traversal" follows; "auto": code and rulebook.
     traversal: str = "auto"
     # Parts to leave out, with commas: "places" (a place that is named comes first), "names" (what
-    # describes a thing that is named comes first), "aliases" ("AC" for "Armor Class"), "typos"
-    # (correcting them), "spread", "graph", "routing", "dense" (meaning), "pairs", "windows".
+    # describes a thing that is named comes first), "aliases" ("AC" for "Armor Class"), "vocabulary"
+    # (what a field calls it: "capex"), "typos" (correcting them), "spread", "graph", "routing",
+    # "dense" (meaning), "pairs", "windows".
     without: str = ""
 
 

@@ -59,7 +59,7 @@ class WordScorer:
 
     The parts of a score add up to it: ``terms`` (BM25), ``pairs`` (BM25 of neighbouring terms),
     ``window`` (the densest stretch of the chunk), ``aliases`` (BM25 of other names, for less), and
-    one for each evidence.
+    one for each evidence that has to say something of the query.
 
     Args:
         alias_weight: what other names are worth that documents give.
@@ -67,7 +67,7 @@ class WordScorer:
     """
 
     name = "lexical"
-    part_names: Sequence[str] = ("terms", "pairs", "window", "aliases")
+    part_names = ("terms", "pairs", "window", "aliases")
     floor = 0.0  # texts may have nothing in common
 
     def __init__(
@@ -84,7 +84,6 @@ class WordScorer:
         self.rows = rows or Rows(index)
         self.alias_weight = alias_weight
         self.evidence = evidence
-        self.part_names = (*WordScorer.part_names, *(each.name for each in evidence))
         bm25 = Bm25(self.settings.k1, self.settings.b, self.settings.variant)
         self.scorer = Bm25Scorer(self.index, bm25)
 
@@ -107,6 +106,7 @@ class WordScores:
         self.readings = query.readings
         self.factors = query.factors
         settings = owner.settings
+        self.part_names: tuple[str, ...] = WordScorer.part_names
         self.columns: list[dict[str, Array]] = []  # of each segment: parts but windows, by name
         self.totals: list[Array] = []  # with what documents are worth, and without hidden rows
         for number, segment in enumerate(owner.index.segments):
@@ -117,6 +117,7 @@ class WordScores:
         for evidence in owner.evidence:
             added = evidence.of(query, self.totals)
             if added is not None:
+                self.part_names = (*self.part_names, evidence.name)
                 self.totals = list(map(np.add, self.totals, added))
                 for columns, values in zip(self.columns, added, strict=True):
                     columns[evidence.name] = values
@@ -183,10 +184,10 @@ class WordScores:
             at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
             if (known[at] == rows).all():
                 return np.asarray(its_parts[at])
-        found = np.zeros((len(rows), len(self.owner.part_names)))
+        found = np.zeros((len(rows), len(self.part_names)))
         for number, (chosen, inner) in self.owner.rows.by_segment(rows):
             for name, values in self.columns[number].items():
-                found[chosen, self.owner.part_names.index(name)] = values[inner]
+                found[chosen, self.part_names.index(name)] = values[inner]
         if self.window_depth and len(self.near):
             at = np.searchsorted(self.near, rows)
             at[at == len(self.near)] = 0
@@ -255,6 +256,9 @@ def is_identifier(term: str) -> bool:
 class Scores(Protocol):
     """The scores of one query by one scorer."""
 
+    @property
+    def part_names(self) -> Sequence[str]: ...
+
     def best(self, k: int) -> Array:
         """Return the best ``k`` rows, best first."""
         ...
@@ -278,9 +282,6 @@ class RowScorer(Protocol):
     def key(self) -> str:
         """A name for all that its scores depend on."""
         ...
-
-    @property
-    def part_names(self) -> Sequence[str]: ...
 
     @property
     def floor(self) -> float:
@@ -401,7 +402,7 @@ class Gather:
             own = measured[0]
             if worth:
                 own = weigh(own, worth[DOCUMENT][:, None], floors[0])
-            columns = dict(zip(scorers[0].part_names, own.T, strict=True))
+            columns = dict(zip(runs[0].part_names, own.T, strict=True))
             return Candidates(ids, found, zeros, zeros, columns, worth)
         totals = [columns.sum(axis=1) for columns in measured]
         raw = dict(zip((scorer.name for scorer in scorers), totals, strict=True)) | worth
@@ -412,12 +413,12 @@ class Gather:
         shares = fused(self.method, scores, self.weights, floors)
         parts: dict[str, Array] = {}
         features: dict[str, Array] = {}
-        for scorer, own, total, share in zip(scorers, measured, totals, shares.T, strict=True):
-            if len(scorer.part_names) == 1:
-                parts[scorer.part_names[0]] = share
+        for run, own, total, share in zip(runs, measured, totals, shares.T, strict=True):
+            if len(run.part_names) == 1:
+                parts[run.part_names[0]] = share
                 continue
-            features |= zip(scorer.part_names, own.T, strict=True)
-            parts |= zip(scorer.part_names, _split(share, own, total).T, strict=True)
+            features |= zip(run.part_names, own.T, strict=True)
+            parts |= zip(run.part_names, _split(share, own, total).T, strict=True)
         tier = np.where(np.isin(found, named), Tier.IDENTIFIER, Tier.REST)
         return Candidates(ids, found, tier, zeros, parts, raw, features)
 

@@ -29,7 +29,6 @@ class Meaning:
     """Scores all chunks that have a vector."""
 
     name = "dense"
-    part_names = ("meaning",)
 
     def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
         self.vectors = vectors
@@ -74,6 +73,8 @@ class Meaning:
 
 class MeaningScores:
     """One query's vector against all others."""
+
+    part_names = ("meaning",)
 
     def __init__(
         self,

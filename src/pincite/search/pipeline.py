@@ -27,6 +27,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
 from pincite.model.types import PairScorer, Query, section_of
 from pincite.search.candidates import Candidates, Step, Tier
+from pincite.search.evidence import FieldNames
 from pincite.search.gather import Gather, WordScorer, put_places_first
 from pincite.search.graph import NeighbourLift
 from pincite.search.late import LateInteraction
@@ -327,7 +328,9 @@ class _Builder:
         if self.is_walk or self.preset == "dense":
             return None
         weight = self.settings.tuning.alias_weight
-        return WordScorer(self.index, self.settings.tuning.lexical, self.rows, alias_weight=weight)
+        lexical, out = self.settings.tuning.lexical, self.settings.left_out
+        evidence = [] if "vocabulary" in out else [FieldNames(self.index, lexical)]
+        return WordScorer(self.index, lexical, self.rows, alias_weight=weight, evidence=evidence)
 
     def _meaning(self) -> Meaning | None:
         """Return what scores by meaning; None where it counts nothing or there are no vectors."""

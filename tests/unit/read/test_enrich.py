@@ -490,3 +490,36 @@ def test_srd_5_1_entries_are_found() -> None:
     assert counts == {"spell": len(files)}
     places: list[Link] = [link for each in found for link in each.links]
     assert sum(link.relation == "has_trait" for link in places) >= len(files)
+
+
+BALANCE = ("Total current assets", "Total assets", "Accounts payable", "Total equity")
+EARNINGS = ("Net sales", "Cost of sales", "Provision for income taxes", "Net income per share")
+FLOWS = ("Operating activities", "Depreciation", "Purchases", "Investing activities")
+
+
+@pytest.mark.parametrize(
+    ("title", "lines", "kind"),
+    [
+        ("Exhibit", BALANCE, "balance sheet"),
+        ("Statements of Financial Position", BALANCE[:1], "balance sheet"),
+        ("Analysis of Financial Condition", BALANCE[:2], "table"),
+        ("Exhibit", EARNINGS, "income statement"),
+        ("Exhibit", EARNINGS[:2], "table"),
+        ("Exhibit", FLOWS, "cash flow statement"),
+        ("Liquidity", FLOWS[:1], "table"),
+        ("Results by Segment", EARNINGS[:1], "segment table"),
+    ],
+)
+def test_a_statement_is_known_by_its_title_and_lines(
+    title: str, lines: Sequence[str], kind: str
+) -> None:
+    rows = "".join(f"| {line} | {n} |\n" for n, line in enumerate(lines, 10))
+    filing = Enriched(f"# Report\n\n## {title}\n\n| | 2021 |\n|---|---|\n{rows}", "filing")
+    assert filing.at(f"{title} Table").content_kind == kind
+
+
+def test_a_card_decides_before_any_sign() -> None:
+    code = Enriched("# Rules\n\n" + "(a) The owner shall pay.\n\n" * 9, "code")
+    for kind, name in (("10-K", "filing"), ("contract", "contract"), ("act", "code")):
+        told = Document("d.md", code.document.text, "Rules", {"kind": kind})
+        assert choose_profile(told, code.chunks, load_profiles()).name == name

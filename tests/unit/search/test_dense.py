@@ -59,7 +59,6 @@ def test_a_term_is_searched_for_by_meaning_too_and_a_number_is_not(
 
     class Spy:
         key = floor = ""
-        part_names = ("terms", "pairs", "window", "aliases")
 
         def __init__(self, name: str) -> None:
             self.name = name

@@ -125,7 +125,7 @@ def test_both_scorers_agree_on_what_is_proposed(index: Index) -> None:
     rows = Rows(index.opened)
 
     class AsMeaning:
-        name, key, part_names, floor = "dense", "", ("meaning",), -1.0
+        name, key, floor = "dense", "", -1.0
 
         def score(self, query: ParsedQuery, masks: list[Array | None]) -> MeaningScores:
             vectors: Any = Near(int(rows.offsets[-1]), has_lists=False)

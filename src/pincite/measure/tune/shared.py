@@ -129,7 +129,7 @@ class _Shared:
     """A scorer that scores a question once, however many searches ask."""
 
     def __init__(self, inner: RowScorer, once: Callable[[Hashable, Callable[[], Any]], Any]):
-        self.name, self.part_names, self.floor = inner.name, inner.part_names, inner.floor
+        self.name, self.floor = inner.name, inner.floor
         self.key = inner.key
         self._inner = inner
         self._once = once

@@ -15,6 +15,8 @@ from pincite.read.enrich.profile import Condition, Profile
 FIELD_WINDOWS = 2
 # The words of a heading beyond these say nothing about the kind of what follows.
 HEADING_CHARS = 200
+# A statement is known by lines within this.
+HELD_CHARS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class View:
     text: str  # of the document
     start: int
     end: int  # of its own words
+    whole_end: int  # of all its words
     kind: str  # a piece has the kind of what it is cut out of
     locator: str
     heading: str
@@ -59,6 +62,7 @@ def view_of(document: Document, chunk: Chunk, parent: Chunk | None) -> View:
         text=document.text,
         start=chunk.span.start,
         end=chunk.own_end,
+        whole_end=chunk.span.end,
         kind=whole.kind,
         locator=chunk.locator,
         heading=chunk.title[:HEADING_CHARS],
@@ -80,6 +84,7 @@ def holds(condition: Condition, view: View, known: Known) -> bool:
         and (c.within is None or _seen(c.within, (view.heading, *view.above)))
         and (c.locator is None or c.locator.search(view.locator[:HEADING_CHARS]) is not None)
         and (c.text is None or has_match(c.text, view))
+        and (not c.holds or _holds_all(c.holds, view))
     )
 
 
@@ -102,6 +107,13 @@ def _is_so(condition: Condition, view: View, known: Known) -> bool:
 
 def _seen(pattern: Pattern, texts: Sequence[str]) -> bool:
     return any(map(pattern.search, texts))
+
+
+def _holds_all(patterns: Sequence[Pattern], view: View) -> bool:
+    """Return whether each pattern finds words in a chunk or below it, in its beginning if long."""
+    end = min(view.whole_end, view.start + HELD_CHARS)
+    stretches = list(windows(view.text, view.start, end))
+    return all(any(p.search(view.text, *each) for each in stretches) for p in patterns)
 
 
 def has_match(pattern: Pattern, view: View) -> bool:

@@ -21,6 +21,7 @@ from pincite.model.profiles import (
 )
 from pincite.model.traversal import parse_traversal
 from pincite.model.types import Chunk, Document
+from pincite.model.vocabulary import Ask, parse_asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Condition:
     within: Pattern | None = None  # its own heading or any above it
     locator: Pattern | None = None
     text: Pattern | None = None  # its own words, without those of its children
+    holds: tuple[Pattern, ...] = ()  # all of these are found in its words, its children's included
     fields: tuple[str, ...] = ()  # fields that were read in it
     rule: bool | None = None  # whether it bears a rule
     defines: bool | None = None  # whether it defines a term
@@ -132,6 +134,8 @@ class Profile:
     traits: tuple[str, ...] = ()  # known traits, in lower case
     audiences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # for queries
+    cards: frozenset[str] = frozenset()  # kinds of documents, as cards have them, that it is for
+    asks: tuple[Ask, ...] = ()  # for queries
 
 
 T = TypeVar("T")
@@ -188,6 +192,8 @@ def _profile(table: TomlReader, fingerprint: str) -> Profile:
         traits=tuple(name.casefold() for name in traits.texts("names")),
         audiences={name: audiences.texts(name) for name in audiences.values},
         synonyms={name: synonyms.texts(name) for name in synonyms.values},
+        cards=frozenset(table.texts("cards")),
+        asks=parse_asks(table),
     )
     traits.finish()
     return profile
@@ -203,6 +209,7 @@ def _conditions(table: TomlReader, *, kinds: bool = False) -> tuple[Condition, .
             within=each.maybe_pattern("within"),
             locator=each.maybe_pattern("locator"),
             text=each.maybe_pattern("text"),
+            holds=each.patterns("holds"),
             fields=each.texts("fields"),
             rule=each.maybe("rule"),
             defines=each.maybe("defines"),
@@ -324,9 +331,17 @@ def profile_fingerprint(setting: str) -> str:
 def choose_profile(
     document: Document, chunks: Sequence[Chunk], profiles: Sequence[Profile]
 ) -> Profile:
-    """Return the profile whose signs the document shows best; of equal ones the first."""
-    scores = profile_scores(document, chunks, profiles)
-    return max(profiles, key=lambda profile: scores[profile.name])
+    """Return the profile for the kind that the card tells, or whose signs show best.
+
+    Of equal ones it is the first.
+    """
+    kind = document.meta.get("kind", "")
+    told = [profile for profile in profiles if kind in profile.cards]
+    if told:
+        return told[0]
+    others = [profile for profile in profiles if not profile.cards]
+    scores = profile_scores(document, chunks, others)
+    return max(others, key=lambda profile: scores[profile.name])
 
 
 def profile_scores(

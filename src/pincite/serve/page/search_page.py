@@ -279,8 +279,8 @@ MAX_SHOWN = 50
 MATCHED_HITS = 3
 # Parts of scores with colours of their own; others share one.
 COLOURED = (
-    *("terms", "pairs", "window", "aliases", "meaning", "late", "rerank", "learned"),
-    *("identifier", "entity", "place", "graph", "spread"),
+    *("terms", "pairs", "window", "aliases", "vocabulary", "meaning", "late", "rerank"),
+    *("learned", "identifier", "entity", "place", "graph", "spread"),
 )
 
 
