@@ -8,7 +8,7 @@ wrongly nested if the place above it is not that of the section above. Of severa
 is a document, held against the entries that lead into it.
 
 Looked at while the reader was written: `LOOKED_AT` (from debmake-doc on, only after figures of all
-had been seen). Of the others nothing but these figures was seen.
+had been seen; the last two after a second time). Of the others nothing but these figures was seen.
 """
 
 from __future__ import annotations
@@ -159,8 +159,6 @@ LOOKED_AT = (
     _install("en"),
     _install("de"),
     _install("it"),
-)
-NOT_LOOKED_AT = (
     Work(
         "debian-reference",
         ("debian-reference-en",),
@@ -172,6 +170,15 @@ NOT_LOOKED_AT = (
             "pdf": "debian-reference/debian-reference.en.pdf",
         },
     ),
+    Work(
+        "postgresql",
+        ("postgresql-doc-15",),
+        "doc/postgresql-doc-15/html/index.html",
+        _DOCBOOK,
+        {"html": "doc/postgresql-doc-15/html/*.html"},
+    ),
+)
+NOT_LOOKED_AT = (
     _gnu("standards"),
     _gnu("maintain"),
     *(_r(name) for name in ("R-intro", "R-data", "R-exts", "R-ints", "R-lang")),
@@ -187,13 +194,6 @@ NOT_LOOKED_AT = (
             },
         )
         for name in ("guide", "offline", "guide.de", "guide.fr")
-    ),
-    Work(
-        "postgresql",
-        ("postgresql-doc-15",),
-        "doc/postgresql-doc-15/html/index.html",
-        _DOCBOOK,
-        {"html": "doc/postgresql-doc-15/html/*.html"},
     ),
 )
 

@@ -40,6 +40,7 @@ from pincite.read.extracted import (
     spared,
 )
 from pincite.read.formats.archive import gunzipped
+from pincite.read.formats.bare import bare_words
 from pincite.read.references.resolve import references
 from pincite.read.structure.clauses import clause_tree, with_rows
 
@@ -119,6 +120,7 @@ READERS = {
     ".rtf": "formats.rtf",
 }
 _IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
+_HAS_WORDS = (".xml", ".docx", ".epub", ".odt", ".ods", ".pptx", ".xlsx", ".xlsm")
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -194,16 +196,19 @@ def parse(
 def _extracted(data: bytes, doc_id: str, kind: str) -> tuple[ExtractedText, list[ReaderWarning]]:
     """Return what the reader made of the bytes and what it noticed.
 
-    Where it fails at a file that is text anyway, the text is read without its structure.
+    Where it fails at a file whose words can be had without it, they are read without structure.
     """
     read, findings = reader_of(kind or doc_id), list[ReaderWarning]()
-    if Path(kind or doc_id).suffix.lower() not in _IS_TEXT:
+    ending = Path(kind or doc_id).suffix.lower()
+    if ending not in (*_IS_TEXT, *_HAS_WORDS):
         parsed = read(data, doc_id)
         return parsed, list(parsed.findings)
     with spared("the structure of the text", findings):
         parsed = read(data, doc_id)
         return parsed, list(parsed.findings)
-    text = decode(data, doc_id)
+    text = decode(data, doc_id) if ending in _IS_TEXT else bare_words(data, doc_id)
+    if not text:
+        raise SourceError(f"{doc_id} has no text", hint=findings[0].message)
     blocks = [Block("paragraph", *found.span()) for found in _PARAGRAPH.finditer(text)]
     return ExtractedText(text, Path(doc_id).stem, blocks), findings
 

@@ -87,6 +87,12 @@ def test_sections_of_a_line_that_lost_its_breaks_are_found() -> None:
     assert locators(line) == ["1", "2", "3", "4", "5"]
 
 
+def test_a_short_line_may_have_lost_its_breaks_as_well() -> None:
+    line = "Section 9.1. Parts. This may be signed in parts, each of which is one and the same, and"
+    line += " by any means whatever that the parties use. Section 9.2. Law. The law of Italy holds."
+    assert locators(line) == ["9.1", "9.2"]
+
+
 def test_articles_are_numbered_by_words_too() -> None:
     parts = [
         "# ARTICLE ONE DEFINITIONS",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from pincite.model.types import ParsedDocument, ReaderWarning
 from pincite.read import load, workers
 from pincite.read.enrich import enrich
 from pincite.read.extracted import spared
-from pincite.read.formats import docx, html, markdown
+from pincite.read.formats import docx, html, laws_xml, markdown
 from pincite.read.references import resolve
 from pincite.read.structure import clauses
 
@@ -123,3 +124,33 @@ def test_limits_and_refusals_still_end_the_document(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(load, "clause_tree", lambda *_: (_ for _ in ()).throw(MemoryError()))
     answer = workers._answer(load.parse, b"words", "a.txt", Settings().ingest, "")
     assert b"limits.memory_mb" in answer
+
+
+def zipped(**parts: str) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, words in parts.items():
+            archive.writestr(name.replace("__", "/") + ".xml", words)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "data"),
+    [
+        (docx, "gate.docx", zipped(word__document="<d><p>The <r>gate</r> opens.</p><p>x</p></d>")),
+        (laws_xml, "gate.xml", b"<law><p>The <b>gate</b> opens.</p><p>x</p></law>"),
+    ],
+)
+def test_a_reader_that_fails_as_a_whole_costs_the_structure(
+    monkeypatch: pytest.MonkeyPatch, reader: Any, name: str, data: bytes
+) -> None:
+    monkeypatch.setattr(reader, "read", broken)
+    parsed = read(name, data)
+    assert parsed.document.text == "The gate opens.\n\nx"
+    assert "structure of the text" in failures(parsed)[0]
+
+
+def test_nothing_is_indexed_where_no_words_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docx, "read", broken)
+    with pytest.raises(SourceError, match="has no text"):
+        read("gate.docx", zipped(word__styles="<d>x</d>"))

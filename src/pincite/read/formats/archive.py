@@ -43,6 +43,11 @@ class Archive:
         if total > _SMALL and total > MAX_RATIO * len(data):
             raise _refused(name, f"it expands {total // len(data):,} times")
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all parts."""
+        return list(self._members)
+
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a part, None where there is none."""
         info = self._members.get(path)

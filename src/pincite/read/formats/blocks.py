@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter, itemgetter
 
 from pincite.model.errors import SourceError
+from pincite.model.tables import INDENT
 from pincite.model.types import ReaderWarning
 from pincite.read.extracted import Block, BlockKind, ExtractedText
 
@@ -113,6 +114,7 @@ class TableText:
     body: Sequence[Row]
     caption: str = ""
     notes: Sequence[str] = ()
+    indents: Sequence[int] = ()  # how many steps the label of each row is set in; none if flush
 
 
 def spread(rows: Sequence[Sequence[GridCell]], *, width: int = 0) -> list[Row]:
@@ -162,16 +164,34 @@ def flat_head(head: Sequence[Row]) -> Row:
     return [" – ".join(dict.fromkeys(word for word in column if word)) for column in columns]
 
 
+_MAX_STEPS = 6  # labels that begin at more different places are not set in by steps
+
+
+def indent_steps(lefts: Sequence[float], near: float) -> list[int]:
+    """Return how many steps each label is set in by where it begins; none where all are flush.
+
+    >>> indent_steps([10.0, 18.2, 18.0, 10.1], near=2.0), indent_steps([10.0, 10.1], near=2.0)
+    ([0, 1, 1, 0], [])
+    """
+    ordered = sorted(lefts)
+    opens = [b for a, b in pairwise(ordered) if b - a > near]
+    return [bisect_right(opens, left) for left in lefts] if 0 < len(opens) < _MAX_STEPS else []
+
+
 def pipe_table(table: TableText) -> str:
     """Return the table in Markdown; without a head its names are empty."""
     width = max((len(row) for row in (*table.head, *table.body)), default=0)
     head = flat_head(table.head) or [""] * width
     lines = [_line(head), "|" + " --- |" * len(head)]
-    return "\n".join([*lines, *(_line(row) for row in table.body)])
+    steps = table.indents or [0] * len(table.body)
+    rows = (_line(row, count) for row, count in zip(table.body, steps, strict=True))
+    return "\n".join([*lines, *rows])
 
 
-def _line(row: Row) -> str:
-    cells = (one_line(cell).replace("|", "\\|") for cell in row)
+def _line(row: Row, steps: int = 0) -> str:
+    cells = [one_line(cell).replace("|", "\\|") for cell in row]
+    if steps and cells[0]:
+        cells[0] = INDENT * steps + cells[0]
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
 
 

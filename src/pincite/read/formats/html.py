@@ -13,6 +13,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from pincite.model.errors import SourceError
+from pincite.model.tables import INDENT
 from pincite.model.types import ReaderWarning
 from pincite.read.extracted import ExtractedText, decode, spared
 from pincite.read.formats.blocks import (
@@ -24,6 +25,7 @@ from pincite.read.formats.blocks import (
     Row,
     TableText,
     counted,
+    indent_steps,
     one_line,
     spread,
     titled,
@@ -160,6 +162,11 @@ def words_of(node: LexborNode, *, plain: bool = False) -> tuple[str, int]:
 
 
 _GROUPS = ("thead", "tbody", "tfoot")
+_SET_IN = re.compile(
+    r"(?:padding-left|margin-left|text-indent)\s*:\s*(-?\d{1,4}(?:\.\d{1,4})?)(pt|px|r?em|in)", re.I
+)
+_POINTS = {"pt": 1.0, "px": 0.75, "em": 12.0, "rem": 12.0, "in": 72.0}
+_SPACE, _NEAR = 5.0, 2.0  # points: the width of a space, and what is no step
 _MAX_ROWSPAN = 65_534  # as in the standard; 0 means all rows that follow
 
 
@@ -167,6 +174,7 @@ class _HtmlRow(NamedTuple):
     group: str
     is_head: bool
     cells: list[GridCell]
+    indent: float = 0.0  # of its first cell's words, in points or so
 
 
 def is_layout(table: LexborNode) -> bool:
@@ -207,8 +215,26 @@ def _add_row(row: LexborNode, group: str, found: list[_HtmlRow]) -> int:
         columns = max(1, min(columns, MAX_COLUMNS))
         cells.append(GridCell(words, columns, min(rows, _MAX_ROWSPAN) or _MAX_ROWSPAN))
     if cells:
-        found.append(_HtmlRow(group, is_head, cells))
+        found.append(_HtmlRow(group, is_head, cells, _indent(nodes[0])))
     return unseen
+
+
+def _indent(cell: LexborNode) -> float:
+    """Return how far the words of a cell are set in, by its style or by spaces that do not break.
+
+    >>> page = LexborHTMLParser("<table><td style='padding-left: 1em'>&nbsp;Products")
+    >>> _indent(page.css("td")[0])
+    17.0
+    """
+    width = 0.0
+    node: LexborNode | None = cell
+    while node is not None and node.tag != "-text":
+        for amount, unit in _SET_IN.findall(attribute(node, "style")):
+            width += float(amount) * _POINTS[unit.lower()]
+        node = node.child
+    words = cell.text()
+    spaces = words[: len(words) - len(words.lstrip())].count(INDENT)
+    return max(0.0, width) + _SPACE * spaces
 
 
 def _assembled(found: Sequence[_HtmlRow], caption: str) -> TableText:
@@ -224,7 +250,8 @@ def _assembled(found: Sequence[_HtmlRow], caption: str) -> TableText:
         if not body or row.group != "tfoot" or not _is_one(row, body[-1]):
             break
         notes.insert(0, body.pop()[0])
-    return TableText(head, body, caption, notes)
+    indents = indent_steps([row.indent for row in found[head_rows:]], _NEAR)
+    return TableText(head, body, caption, notes, indents[: len(body)])
 
 
 def _is_one(row: _HtmlRow, filled: Row) -> bool:

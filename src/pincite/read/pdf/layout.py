@@ -16,6 +16,7 @@ _BIN = 2.0  # points
 _DEEPEST = 4  # cuts within cuts: newspapers have five columns, hostile pages more
 _MIN_ROWS = 4
 _MIN_CHARACTERS = 14  # in a line of a column; cells of a table are shorter
+_TITLE_GAP = 4.0  # sizes between a title and what stands on its line
 _SLACK = 1.5  # points by which a line may reach into the gutter
 
 Band = tuple[
@@ -35,7 +36,7 @@ def page_lines(
         if not pieces:
             continue
         for column, rows in enumerate(_columns(pieces, 0)):
-            found = [line_of(row, page) for row in rows]
+            found = [line_of(row, page) for row in _with_titles(rows)]
             left, right = min(line.x0 for line in found), max(line.x1 for line in found)
             for line in found:
                 line.left, line.right, line.column = left, right, column
@@ -43,6 +44,19 @@ def page_lines(
                 line.box = _seen_box(line.box, angle, (width, height))
             lines += found
     return lines
+
+
+def _with_titles(rows: Sequence[list[LinePiece]]) -> list[list[LinePiece]]:
+    """Return the rows; of one right above a table, what stands at the right comes first.
+
+    "Balance Sheets" at the left and the company at the right are no sentence: the nearer to the
+    table is its title.
+    """
+    found: list[list[LinePiece]] = []
+    for row, below in zip(rows, [*rows[1:], []], strict=True):
+        gap = row[-1].x0 - row[0].x1 if len(row) == 2 and below and below[0].table else 0.0
+        found += [[row[1]], [row[0]]] if gap > _TITLE_GAP * row[0].size else [row]
+    return found
 
 
 def _upright(word: Word, width: float, height: float) -> Word:

@@ -112,7 +112,7 @@ def _engine() -> Any:
 _FOOT, _HEAD = 0.6, 0.25  # shares of the page: where the one must end and the other begin
 _NEAR = 4.0  # points that the edges of one column may differ from page to page
 _SMALL = 0.93  # of the body's size: footnotes
-_LONGEST_CAPTION = 3  # lines
+_LONGEST_CAPTION = 4  # lines: company, title, units, period
 _CONTINUED = (
     r"\(?\b(?:continued|continues|cont(?:inue)?[’']d|cont\.|suite|segue|continua|fortsetzung)"
 )
@@ -131,6 +131,7 @@ def mark_continued(pages: Sequence[list[Line]], body: float) -> None:
     next, with nothing between but footnotes and words that say "continued".
     """
     head: Sequence[Row] = ()  # of the table that is open
+    above: list[str] = []  # what stands on its first page before it
     for before, after in pairwise(pages):
         last = next((line for line in reversed(before) if line.table), None)
         first = next((place for place, line in enumerate(after) if line.table), None)
@@ -138,33 +139,51 @@ def mark_continued(pages: Sequence[list[Line]], body: float) -> None:
             continue
         if not last.continues:
             head = last.table.rows[: max(1, last.table.header_rows)]
-        caption = after[:first]
-        if _is_between(before, last, caption, body) and _goes_on(last, after[first], head):
+            above = [line.text for line in before[: before.index(last)]]
+        again = {line.text for line in after[first + 1 :]}
+        rest = _between_pages(before, last, again)
+        is_alone = _is_noted(rest, body) and _is_same_caption(after[:first], above)
+        if is_alone and _goes_on(last, after[first], head):
             table = after[first].table
             after[first].continues = True
             after[first].repeated = _repeated(head, table.rows if table else ())
             del after[:first]
-            end = before.index(last) + 1
-            before[end:] = [line for line in before[end:] if not _AT_END.search(line.text)]
+            before[before.index(last) + 1 :] = rest
 
 
-def _is_between(before: Sequence[Line], last: Line, caption: Sequence[Line], body: float) -> bool:
-    """Return whether no other text stands between the two tables."""
+def _between_pages(before: Sequence[Line], last: Line, again: set[str]) -> list[Line]:
+    """Return the lines below a table that say more than that it goes on.
+
+    What stands below its end once more, "See accompanying notes", is no text between.
+    """
     rest = before[before.index(last) + 1 :]
-    rest = [line for line in rest if not _AT_END.search(line.text)]
-    is_noted = all(line.size < _SMALL * body for line in rest) and (not rest or rest[0].marked)
-    return is_noted and (not caption or _is_same_caption(caption, before[: before.index(last)]))
+    return [line for line in rest if line.text not in again and not _AT_END.search(line.text)]
 
 
-def _is_same_caption(caption: Sequence[Line], above: Sequence[Line]) -> bool:
-    """Return whether a caption only says that the table goes on."""
-    words = " ".join(line.text for line in caption)
-    if len(caption) > _LONGEST_CAPTION or any(line.heading for line in caption):
+def _is_noted(rest: Sequence[Line], body: float) -> bool:
+    """Return whether lines below a table are footnotes."""
+    return all(line.size < _SMALL * body for line in rest) and (not rest or rest[0].marked)
+
+
+def _is_same_caption(caption: Sequence[Line], above: Sequence[str]) -> bool:
+    """Return whether the lines above a table only say that the one before it goes on.
+
+    They do if they say so, or are the very lines above that one: a title printed again.
+    """
+    if not caption:
+        return True
+    texts = [line.text for line in caption]
+    words = " ".join(texts)
+    if len(caption) > _LONGEST_CAPTION:
+        return False
+    if texts == above[-len(texts) :]:
+        return True
+    if any(line.heading for line in caption):
         return False
     if not (_AT_END.search(words) or _AFTER_NUMBER.match(words)):
         return False
     number = _NUMBER.match(words)
-    earlier = [found for line in above if (found := _NUMBER.match(line.text))]
+    earlier = [found for text in above if (found := _NUMBER.match(text))]
     return not number or not earlier or earlier[-1][1] == number[1]
 
 
@@ -176,9 +195,15 @@ def _goes_on(last: Line, line: Line, head: Sequence[Row]) -> bool:
         return False
     if not one.rows or not other.rows or len(one.rows[0]) != len(other.rows[0]):
         return False
-    if not _same_columns(one, other):
+    if not _same_columns(one, other) or _has_same_rows(one, other):
         return False
     return bool(_repeated(head, other.rows)) or _begins_with_data(one, other)
+
+
+def _has_same_rows(one: FoundTable, other: FoundTable) -> bool:
+    """Return whether rows of the same names come again: the same table of another time."""
+    first, second = ({row[0] for row in table.rows[1:] if row[0]} for table in (one, other))
+    return len(first & second) > 0.5 * min(len(first), len(second))
 
 
 def _same_columns(one: FoundTable, other: FoundTable) -> bool:

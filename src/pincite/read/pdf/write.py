@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pincite.model.pages import Pages
-from pincite.model.tables import INDENT
 from pincite.model.types import Box
 from pincite.read.extracted import Block, BlockKind
 from pincite.read.formats.blocks import TableText, pipe_table
@@ -31,13 +30,6 @@ def _row_box(line: Line, first: int, end: int) -> LineBox:
     share = (y1 - y0) / max(table.y1 - table.y0, 1.0)
     top, bottom = table.bands[first][0] - table.y0, table.bands[end - 1][1] - table.y0
     return x0, y0 + share * top, x1, y0 + share * bottom
-
-
-def _set_in(text: str, line: Line, number: int) -> str:
-    """Return a row of a pipe table with its label set in as it is on the page."""
-    steps = line.table.indents[number] if line.table and line.table.indents else 0
-    is_labelled = text.startswith("| ") and not text.startswith("|  ")
-    return f"| {INDENT * steps}{text[2:]}" if steps and is_labelled else text
 
 
 class ParagraphWriter:
@@ -123,15 +115,17 @@ class ParagraphWriter:
             for line, table in tables
             for number in range(line.repeated if line.continues else len(head), len(table.rows))
         ]
-        body = [list(line.table.rows[number]) for line, number in rows if line.table]
-        texts = pipe_table(TableText(head, body)).split("\n")
+        held = [(line.table, number) for line, number in rows if line.table]
+        body = [list(table.rows[number]) for table, number in held]
+        indents = [table.indents[number] if table.indents else 0 for table, number in held]
+        texts = pipe_table(TableText(head, body, indents=indents)).split("\n")
         start = self._begin("table")
         self._put_line(
             tables[0][0], "\n".join(texts[:_HEAD_LINES]), _row_box(tables[0][0], 0, len(head))
         )
         for (line, number), text in zip(rows, texts[_HEAD_LINES:], strict=True):
             self._put("\n")
-            self._put_line(line, _set_in(text, line, number), _row_box(line, number, number + 1))
+            self._put_line(line, text, _row_box(line, number, number + 1))
         self._end("table", start)
 
     def _begin(self, kind: BlockKind) -> int:

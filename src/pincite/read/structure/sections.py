@@ -16,7 +16,7 @@ from pincite.read.structure.numbering import LINE, Number, is_wrapped, number_of
 _SECTION = HEADING_RANK["section"]
 _DIVISION = 1  # exhibits and schedules, in which numbers begin anew
 _WITHIN = 8  # a title that stands within a section, whatever its number
-_LOST_BREAKS = 400  # a longer line may have lost its breaks: paragraphs begin within it
+_LOST_BREAKS = 160  # a longer line may have lost its breaks: paragraphs begin within it
 _LOOK = 250  # characters behind a label that tell whether it is one
 _MANY_KNOWN = 3
 _BACK = 60.0  # numbers do not go back without a reason

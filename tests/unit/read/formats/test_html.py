@@ -7,6 +7,7 @@ import time
 import pytest
 
 from pincite.model.errors import SourceError
+from pincite.model.tables import groups_of, parse_table
 from pincite.read.extracted import ExtractedText
 from pincite.read.formats import html
 from pincite.read.structure.clauses import clause_tree
@@ -212,3 +213,15 @@ def test_many_links_to_the_next_page_take_no_time() -> None:
     started = time.monotonic()
     assert "Words" in text(f"{deep}<p>Words{'</div>' * 2000}<ul>" + "<ul><li>" * 900)
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "set_in", ["<td style='padding-left: 9pt'>", "<td><p style='margin-left:1em'>", "<td>&nbsp; "]
+)
+def test_labels_that_are_set_in_are_rows_of_the_group_above(set_in: str) -> None:
+    rows = f"<tr><td>Sales:<td><td><tr>{set_in}Goods<td>9<td>8<tr><td>Total<td>9<td>8"
+    parsed = page(f"<table><tr><th><th>2021<th>2020{rows}</table>")
+    table = parse_table(parsed.text)
+    assert table is not None
+    assert groups_of(table) == [(), ("Sales",), ()]
+    assert [row[0] for row in table.rows] == ["Sales:", "Goods", "Total"]

@@ -116,3 +116,38 @@ def test_text_below_the_first_keeps_them_apart() -> None:
     pdf = first_page().text(72, 740, "The sizes above are those of copper.")
     found = read(table(pdf.page(), 72, [HEAD, *SECOND]).bytes(), "made.pdf")
     assert len(tables_of(found)) == 2
+
+
+STATEMENT = ("Example and Subsidiaries", "Statements of Loads", "(in tons)")
+
+
+def statement(pdf: Pdf, top: float, rows: Sequence[Sequence[str]]) -> Pdf:
+    for n, words in enumerate(STATEMENT):
+        pdf.text(200, top + 14 * n, words)
+    return table(pdf, top + 40, [HEAD, *rows]).text(72, 575, "See accompanying notes.")
+
+
+@pytest.mark.parametrize("pages", [2, 3])
+def test_a_title_printed_again_does_not_part_a_table(pages: int) -> None:
+    pdf = Pdf()
+    for n in range(pages):
+        rows = [(f"No. {100 * n + m}", str(m), str(n)) for m in range(24)]
+        statement(pdf.page(), 110, rows)  # below what may be the head of a page
+    found = read(pdf.bytes(), "made.pdf")
+    [rows] = tables_of(found)
+    assert len(rows) == 2 + 24 * pages
+    assert found.text.count("Statements of Loads") == 1
+    assert found.text.count("See accompanying notes.") == 1
+
+
+def test_the_same_rows_below_the_same_title_are_another_table() -> None:
+    pdf = Pdf()
+    for n in range(2):
+        statement(pdf.page(), 110, [(f"No. {m}", str(m), str(n)) for m in range(24)])
+    assert len(tables_of(read(pdf.bytes(), "made.pdf"))) == 2
+
+
+def test_a_title_and_the_company_at_the_other_margin_are_two_lines() -> None:
+    pdf = Pdf().page().text(72, 60, "Statements of Loads").text(400, 60, "Example Company")
+    found = read(table(pdf, 80, [HEAD, *FIRST]).bytes(), "made.pdf")
+    assert found.text.startswith("Example Company\n\nStatements of Loads\n\n|")

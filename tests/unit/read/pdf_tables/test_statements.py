@@ -130,3 +130,40 @@ def test_tables_beside_each_other_are_two() -> None:
 
 def test_a_sign_before_a_dash_stands_for_a_figure() -> None:
     assert is_number("$—") and is_number("—%")
+
+
+def test_a_sign_whose_figure_is_blank_is_no_cell() -> None:
+    page = rows([HEAD, *ASSETS, ["Interest", "", "42"]], XS)
+    page += dollars(114, 255, 330) + dollars(156, 255, 330)
+    (table,) = tables_of(page, Rulings())
+    assert table.rows[4] == ["Interest", "", "$42"]
+
+
+def test_a_sign_that_touches_the_figure_before_it_is_of_the_next_one() -> None:
+    page = [*words("$ (5.4)$", 100, 10), *words("31.2", 200, 10)]
+    assert [word.text for word in with_signs(page)] == ["$(5.4)", "$31.2"]
+    behind = [*words("5.4€", 100, 10), *words("31.2€", 200, 10)]
+    assert [word.text for word in with_signs(behind)] == ["5.4€", "31.2€"]
+
+
+def test_a_title_that_shares_its_line_with_the_company_is_no_head() -> None:
+    titles = [*words("Balance Sheets", 50, 80), *right("Example and Subsidiary Companies", 370, 80)]
+    (table,) = tables_of(titles + rows([HEAD, *ASSETS], XS), Rulings([Rule(95, 50, 370)]))
+    assert table.rows == [HEAD, *ASSETS]
+    head = [*words("Item", 50, 86), *words("Balance", 300, 86)]  # in the middle of its columns
+    (table,) = tables_of(head + rows([HEAD, *ASSETS], XS), Rulings())
+    assert table.rows[0][0] == "Item"
+
+
+def test_notes_below_the_figures_are_no_rows() -> None:
+    notes = [*words("(1)", 50, 156), *words("As of the end of each year", 80, 156)]
+    (table,) = tables_of(rows([HEAD, *ASSETS], XS) + notes, Rulings())
+    assert table.rows == [HEAD, *ASSETS]
+
+
+def test_words_that_lead_into_a_table_end_the_one_above() -> None:
+    lead = words("Debts are as follows:", 50, 160)
+    below = rows([HEAD, *DEBTS, ["Equity", "5", "6"]], XS, y=176)
+    first, second = tables_of(rows([HEAD, *ASSETS], XS) + lead + below, Rulings())
+    assert first.rows[-1] == ASSETS[-1]
+    assert second.rows[:2] == [HEAD, DEBTS[0]]

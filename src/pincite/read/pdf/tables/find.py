@@ -202,10 +202,12 @@ REJOIN = 6.0  # the same with a short heading between
 SAME_END = 6.0  # points: a figure in parentheses ends a little further right
 MIN_SCALED = 4  # segments of a row that a figure may name: a chart has two or three
 MAX_LABELS = 12  # lines between figures of one table
+MIN_RULED = 0.9  # of a table's width
 MAX_LOOSE = 3  # lines in a row that have one segment only
 PROSE_WORDS = 9  # a single segment this long is a sentence
 
 
+_NOTE = re.compile(r"\([a-z0-9]{1,2}\)|[*†‡]{1,3}")  # the mark of a note, alone
 _PERIOD = re.compile(
     r"(?:for )?(?:the )?(?:years?|fiscal|quarters?|periods?|as (?:of|at)|at|(?:three|six|nine"
     r"|twelve|thirteen|twenty-six|thirty-nine|fifty-two|\d\d?) (?:months|weeks))\b",
@@ -228,19 +230,20 @@ def candidate_blocks(lines: Sequence[TableLine], rules: Sequence[Rule]) -> list[
             loose = []
         elif current:
             loose.append(line)
-            if len(loose) > MAX_LOOSE or is_prose(line, current):
+            if len(loose) > MAX_LOOSE or is_prose(line, current) or _parts(line):
                 blocks.append(current)
                 current, loose = [], []
     if current:
         blocks.append(current)
     joined = (_without_running_lines(block, lines) for block in _rejoined(blocks, lines))
-    bare = map(_without_caption, joined)
-    return [_with_head(block, lines, rules) for block in bare if block]
+    bare = [_without_notes(block) for block in map(_without_caption, joined) if block]
+    return [_with_head(_without_title(block, rules), lines, rules) for block in bare]
 
 
 def _begins_again(block: Sequence[TableLine], line: TableLine) -> bool:
     """Whether a line of years or dates under figures heads another table."""
-    beside = [segment.text for segment in line.segments[1:]]
+    texts = [segment.text for segment in line.segments]
+    beside = texts if is_period(texts[0]) else texts[1:]
     is_head = len(beside) > 1 and all(map(is_period, beside))
     rows = (line for line in block[-2:] if not line.segments[0].is_number)
     return is_head and any(map(figures_beside, rows))
@@ -292,8 +295,13 @@ def _between(
     """The few short lines between two, or None when more than that parts them."""
     held = list(lines[lines.index(above) + 1 : lines.index(below)])
     is_near = below.y0 - above.y1 <= REJOIN * below.size
-    is_plain = all(len(line.words) < PROSE_WORDS and not is_caption(line.text) for line in held)
+    is_plain = all(len(line.words) < PROSE_WORDS and not _parts(line) for line in held)
     return held if is_near and is_plain and len(held) <= MAX_LOOSE else None
+
+
+def _parts(line: TableLine) -> bool:
+    """Whether a line is the caption of the table below it, or leads into it."""
+    return is_caption(line.text) or line.text.endswith(("follows:", "following:", "below:"))
 
 
 def _labels_between(
@@ -315,7 +323,7 @@ def _labels_between(
     held = lines[lines.index(last) : lines.index(first) + 1]
     is_it = (
         len(held) <= MAX_LABELS
-        and all(line.x1 < left and not is_caption(line.text) for line in held[1:-1])
+        and all(line.x1 < left and not _parts(line) for line in held[1:-1])
         and all(b.y0 - a.y1 <= ALIGNED * b.size for a, b in pairwise(held))
         and all(any(abs(f.x1 - end) < SAME_END for end in ends) for f in figures_beside(first))
     )
@@ -329,6 +337,43 @@ def _without_caption(block: list[TableLine]) -> list[TableLine]:
             rest = block[number + 1 :]
             return rest[next((n for n, one in enumerate(rest) if one.is_tabular), len(rest)) :]
     return block
+
+
+def _without_notes(block: list[TableLine]) -> list[TableLine]:
+    """The block without the notes below its last figures: "(1) As of the end of the year"."""
+    last = max((n for n, line in enumerate(block) if figures_beside(line)), default=len(block))
+    notes = (n for n in range(last + 1, len(block)) if _NOTE.fullmatch(block[n].segments[0].text))
+    return block[: next(notes, len(block))]
+
+
+def _without_title(block: list[TableLine], rules: Sequence[Rule]) -> list[TableLine]:
+    """The block without a first line that names the table at its left, the company at its right.
+
+    A head of several columns stands in their middle and has a short rule below it; such words end
+    where the table ends. The head, with its years, comes below them.
+    """
+    first, below = block[0], block[1 : MAX_LOOSE + 1]
+    if len(first.segments) != 2 or any(map(figures_beside, block[:2])):
+        return block
+    title, other = first.segments
+    left, right = min(line.x0 for line in block), max(line.x1 for line in block)
+    under = [[s for s in figures_beside(line) if s.x1 > other.x0] for line in block]
+    widest = max(under, key=len)
+    if len(widest) < 2 or title.x0 - left > SAME_END or right - other.x1 > SAME_END:
+        return block
+    is_central = abs(other.centre - (widest[0].x0 + right) / 2) < SAME_END
+    is_ruled = any(
+        first.middle < rule.at < below[0].middle
+        and overlap(rule.start, rule.end, left, right) > MIN_RULED * (right - left)
+        for rule in rules
+    )
+    is_title = is_ruled or (not is_central and any(map(_names_periods, below)))
+    return block[1:] if is_title and not _names_periods(first) else block
+
+
+def _names_periods(line: TableLine) -> bool:
+    """Whether a line says of which times the figures below are."""
+    return any(is_period(s.text) or _PERIOD.match(s.text) for s in line.segments)
 
 
 def _with_head(

@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import median
 from typing import TypeVar
 
+from pincite.read.formats.blocks import indent_steps
 from pincite.read.pdf.page import FoundTable, Word
 
 T = TypeVar("T")
@@ -87,17 +88,13 @@ def _bands(cells: Sequence[CellBox], height: int) -> list[tuple[float, float]]:
 
 
 INDENT = 2.0  # points: a label set in by less stands where the others do
-MAX_INDENTS = 6  # more different places are no steps
 
 
 def _indents(cells: Sequence[CellBox], height: int) -> list[int]:
-    """How many steps the label of each row is set in; none where labels are not flush."""
+    """How many steps the label of each row is set in; none where all are flush."""
     lefts = {cell.row: cell.box[0] for cell in cells if cell.box and not cell.column}
-    steps = cluster(lefts.values(), INDENT)
-    if not 1 < len(steps) <= MAX_INDENTS:
-        return []
-    nearest = {row: min(steps, key=lambda x: abs(x - left)) for row, left in lefts.items()}
-    return [steps.index(nearest[row]) if row in nearest else 0 for row in range(height)]
+    steps = dict(zip(lefts, indent_steps(list(lefts.values()), INDENT), strict=False))
+    return [steps.get(row, 0) for row in range(height)] if steps else []
 
 
 def bounds(words: Iterable[Word]) -> Box:
@@ -157,6 +154,7 @@ _PLACEHOLDER = re.compile(
     r"[$€£¥]?[-–—−.…:*]{1,4}%?|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA"
 )
 _CURRENCY = re.compile(r"\(?(?:US|C|A|HK|S)?[$€£¥]\(?")
+_SIGN_BEHIND = re.compile(r"(\(?[\d.,]{1,20}\d\)?|\(?\d\)?|[-–—−])([$€£¥])")
 _CLOSING = re.compile(r"[)%‰]{1,3}")
 _SIGNED = re.compile(r"\(?[.]?\d[\d,.]*[)%]{0,2}|[-–—−]{1,2}[)%]{0,2}")
 CLOSING_GAP = 1.2  # of the font size: how far behind its figure a ")" or "%" may stand
@@ -283,12 +281,15 @@ def with_signs(words: Sequence[Word]) -> Sequence[Word]:
     Set flush in columns of their own, they are no cells of their own. The figure keeps its left
     edge, for columns are told apart by white between them.
     """
-    if not any(_CURRENCY.fullmatch(w.text) or _CLOSING.fullmatch(w.text) for w in words):
+    if not any(
+        _CURRENCY.fullmatch(w.text) or _CLOSING.fullmatch(w.text) or _SIGN_BEHIND.fullmatch(w.text)
+        for w in words
+    ):
         return words
     kept = [word for word in words if word.angle]
     for line in text_lines(words):
         row: list[Word] = []
-        for word in line.words:
+        for word in _with_split_signs(line.words):
             before = row[-1] if row else None
             if before and _CURRENCY.fullmatch(before.text) and _SIGNED.fullmatch(word.text):
                 row[-1] = word._replace(text=before.text + word.text)
@@ -296,8 +297,32 @@ def with_signs(words: Sequence[Word]) -> Sequence[Word]:
                 row[-1] = before._replace(text=before.text + word.text, x1=word.x1)
             else:
                 row.append(word)
-        kept.extend(row)
+        kept.extend(_without_lone_signs(row))
     return kept
+
+
+def _with_split_signs(words: Sequence[Word]) -> Sequence[Word]:
+    """The words of a line; a sign that touches the figure before it is parted from it: "(5.4)$".
+
+    It is that of the next figure, unless the last figure of the line has one behind it as well.
+    """
+    if _SIGN_BEHIND.fullmatch(words[-1].text):
+        return words
+    found: list[Word] = []
+    for word in words:
+        if match := _SIGN_BEHIND.fullmatch(word.text):
+            cut = word.x1 - (word.x1 - word.x0) / len(word.text)
+            found += [word._replace(text=match[1], x1=cut), word._replace(text=match[2], x0=cut)]
+        else:
+            found.append(word)
+    return found
+
+
+def _without_lone_signs(row: Sequence[Word]) -> Sequence[Word]:
+    """The words without a sign whose figure is left blank: others of the line have theirs."""
+    if not any(_CURRENCY.match(word.text) and is_number(word.text) for word in row[1:]):
+        return row
+    return [word for word in row if not _CURRENCY.fullmatch(word.text)]
 
 
 def _closes(figure: Word, sign: Word) -> bool:
