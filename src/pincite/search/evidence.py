@@ -26,7 +26,7 @@ LANGUAGE = "english"  # of the names; rows in others are left alone
 # What other names are worth beside the question's own words, and how much of its score a row gains
 # that is of the kind where the asked for stands.
 WORDS, KIND = 0.6, 1.5
-REMEMBERED_ASKS = 1000
+REMEMBERED = 1000  # entries, and kinds in segments
 
 Names = Mapping[str, Sequence[tuple[tuple[str, ...], Ask]]]  # by the first term, long ones first
 
@@ -52,7 +52,8 @@ class FieldNames:
         self.index = index
         self.pair_weight = settings.bigram_weight
         self.scorer = Bm25Scorer(index.lexical, Bm25(settings.k1, settings.b, settings.variant))
-        self._terms_of = lru_cache(maxsize=REMEMBERED_ASKS)(self._find_terms)
+        self._terms_of = lru_cache(maxsize=REMEMBERED)(self._find_terms)
+        self._rows_of = lru_cache(maxsize=REMEMBERED)(self._find_rows)
 
     def of(self, query: ParsedQuery, totals: Sequence[Array]) -> Sequence[Array] | None:
         """Return what other names and kinds add to each row; None where nothing is asked for."""
@@ -99,21 +100,17 @@ class FieldNames:
 
     def _shares(self, votes: Counter[str], segment: int) -> Array:
         """Return how much of what is asked for stands on the kind of each row, from 0 to 1."""
-        most = max(votes.values(), default=1)
-        contents, tags = self._kinds[segment]
-        part = self.index.filters.parts[segment]
-        by_content = np.array([votes[kind] for kind in part.values("content")])
-        by_tags = np.array([max((votes[t] for t in own), default=0) for own in part.values("tags")])
-        return np.asarray(np.maximum(by_content[contents], by_tags[tags]) / most)
+        shares = np.zeros(len(self.index.lexical.segments[segment].ids))
+        for kind, count in sorted(votes.items(), key=lambda vote: vote[1]):
+            shares[self._rows_of(kind, segment)] = count / max(votes.values())
+        return shares
 
-    @cached_property
-    def _kinds(self) -> list[tuple[Array, Array]]:
-        """The codes of content kind and tags of the rows of each segment."""
-        parts = self.index.filters.parts
-        return [
-            (part.column("content")[part.searched], part.column("tags")[part.searched])
-            for part in parts
-        ]
+    def _find_rows(self, kind: str, segment: int) -> Array:
+        """Return the rows of a content kind or with a tag."""
+        part = self.index.filters.parts[segment]
+        is_kind = part.where("content", (each == kind for each in part.values("content")))
+        has_tag = part.where("tags", (kind in each for each in part.values("tags")))
+        return np.flatnonzero((is_kind | has_tag)[part.searched])
 
     def _find_terms(self, ask: Ask) -> QueryTerms:
         """Return the words of what is asked for; only those of one name are neighbours."""

@@ -503,6 +503,7 @@ FLOWS = ("Operating activities", "Depreciation", "Purchases", "Investing activit
         ("Exhibit", BALANCE, "balance sheet"),
         ("Statements of Financial Position", BALANCE[:1], "balance sheet"),
         ("Analysis of Financial Condition", BALANCE[:2], "table"),
+        ("Matters | Balance Sheets", BALANCE[2:3] + BALANCE[:1], "balance sheet"),
         ("Exhibit", EARNINGS, "income statement"),
         ("Exhibit", EARNINGS[:2], "table"),
         ("Exhibit", FLOWS, "cash flow statement"),
@@ -514,7 +515,9 @@ def test_a_statement_is_known_by_its_title_and_lines(
     title: str, lines: Sequence[str], kind: str
 ) -> None:
     rows = "".join(f"| {line} | {n} |\n" for n, line in enumerate(lines, 10))
-    filing = Enriched(f"# Report\n\n## {title}\n\n| | 2021 |\n|---|---|\n{rows}", "filing")
+    title, _, head = title.partition(" | ")  # some have their title in their head
+    text = f"# Report\n\n## {title}\n\n| {head} | 2021 |\n|---|---|\n{rows}"
+    filing = Enriched(text, "filing")
     assert filing.at(f"{title} Table").content_kind == kind
 
 

@@ -84,6 +84,11 @@ def holds(condition: Condition, view: View, known: Known) -> bool:
         and (c.within is None or _seen(c.within, (view.heading, *view.above)))
         and (c.locator is None or c.locator.search(view.locator[:HEADING_CHARS]) is not None)
         and (c.text is None or has_match(c.text, view))
+        and (
+            c.titled is None
+            or _seen(c.titled, (view.heading, *view.above))
+            or has_match(c.titled, view)
+        )
         and (not c.holds or _holds_all(c.holds, view))
     )
 

@@ -35,6 +35,7 @@ class Condition:
     within: Pattern | None = None  # its own heading or any above it
     locator: Pattern | None = None
     text: Pattern | None = None  # its own words, without those of its children
+    titled: Pattern | None = None  # its own words, its own heading or any above it
     holds: tuple[Pattern, ...] = ()  # all of these are found in its words, its children's included
     fields: tuple[str, ...] = ()  # fields that were read in it
     rule: bool | None = None  # whether it bears a rule
@@ -209,6 +210,7 @@ def _conditions(table: TomlReader, *, kinds: bool = False) -> tuple[Condition, .
             within=each.maybe_pattern("within"),
             locator=each.maybe_pattern("locator"),
             text=each.maybe_pattern("text"),
+            titled=each.maybe_pattern("titled"),
             holds=each.patterns("holds"),
             fields=each.texts("fields"),
             rule=each.maybe("rule"),
