@@ -8,7 +8,9 @@ wrongly nested if the place above it is not that of the section above. Of severa
 is a document, held against the entries that lead into it.
 
 Looked at while the reader was written: `LOOKED_AT` (from debmake-doc on, only after figures of all
-had been seen; the last two after a second time). Of the others nothing but these figures was seen.
+had been seen; the last two after a second time: what they miss are numbers that the PDF of
+debian-reference and three pages of postgresql do not print). Of the others nothing but these
+figures was seen.
 """
 
 from __future__ import annotations
@@ -179,6 +181,35 @@ LOOKED_AT = (
     ),
 )
 NOT_LOOKED_AT = (
+    Work(
+        "developers-reference.fr",
+        ("developers-reference-fr",),
+        _AT + "fr/index.html",
+        _SPHINX,
+        {key: f"{_AT}fr/developers-reference.{end}" for key, end in _BOOK.items()}
+        | {"html": _AT + "fr/*.html"},
+    ),
+    Work(
+        "valgrind",
+        ("valgrind",),
+        "doc/valgrind/html/manual.html",
+        _DOCBOOK,
+        {"html": "doc/valgrind/html/*.html"},  # its PDF holds other books as well
+    ),
+    Work(
+        "kernel-handbook",
+        ("debian-kernel-handbook",),
+        "doc/debian-kernel-handbook/kernel-handbook.html/index.html",
+        _DOCBOOK,
+        {"html": "doc/debian-kernel-handbook/kernel-handbook.html/*.html"},
+    ),
+    Work(
+        "aptitude",
+        ("aptitude-doc-en",),
+        "doc/aptitude/html/en/index.html",
+        _DOCBOOK,
+        {"html": "doc/aptitude/html/en/*.html"},
+    ),
     _gnu("standards"),
     _gnu("maintain"),
     *(_r(name) for name in ("R-intro", "R-data", "R-exts", "R-ints", "R-lang")),

@@ -122,6 +122,7 @@ READERS = {
 _IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
 _HAS_WORDS = (".xml", ".docx", ".epub", ".odt", ".ods", ".pptx", ".xlsx", ".xlsm")
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")
+_NOTE = re.compile(r"note (\d{1,2}[a-z]?)(?!\w|\.\d)", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -187,7 +188,8 @@ def parse(
     clauses = _clauses(parsed, findings)
     chunks = tuple(chunks_of(document, clauses, parsed.pages, settings))
     links, facts = _enriched(document, chunks, settings, findings)
-    for chunk_id, names in _identified(chunks, parsed.identifiers).items():
+    identifiers = [*parsed.identifiers, *_notes(chunks)]
+    for chunk_id, names in _identified(chunks, identifiers).items():
         facts[chunk_id] = replace(facts.get(chunk_id, Enrichment()), identifiers=tuple(names))
     boxes = tuple(parsed.boxes)
     return ParsedDocument(document, chunks, links, facts, findings=tuple(findings), boxes=boxes)
@@ -222,6 +224,16 @@ def _clauses(parsed: ExtractedText, findings: list[ReaderWarning]) -> list[Claus
     with spared("rows of tables", findings):
         clauses = with_rows(text, clauses, findings)
     return clauses
+
+
+def _notes(chunks: Sequence[Chunk]) -> Iterator[SourceIdentifier]:
+    """Yield the numbers of notes to statements: "Note 9" is a name of "Note 9 – Leases".
+
+    It is no word of the grammar of headings, or statements above the notes would be parts of one.
+    """
+    for chunk in chunks:
+        if chunk.kind == "section" and (found := _NOTE.match(chunk.title)):
+            yield SourceIdentifier(f"Note {found[1]}", chunk.span.start, chunk.span.end)
 
 
 def _identified(

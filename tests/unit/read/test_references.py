@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.model.locators import locator_key
-from pincite.model.settings import Settings
+from pincite.model.locators import keys_of, locator_key
+from pincite.model.settings import IngestSettings, Settings
 from pincite.model.types import Chunk, Document, Link
 from pincite.read.load import parse
 from pincite.read.references.resolve import references
@@ -400,3 +400,12 @@ Les navires sont éclairés la nuit et dans la brume.
 def test_french_references(words: str, expected: set[str]) -> None:
     found = targets(FRENCH.format(words)).get("4(2)", set())
     assert {target for _, target in found} == expected
+
+
+def test_a_note_to_statements_is_found_by_its_number() -> None:
+    text = "# Item 8\n\n## Balance Sheets\n\nx\n\n## NOTE 9 – Leases\n\ny\n\n## Notes\n\nz\n"
+    parsed = parse(text.encode(), "report.md", IngestSettings(profile="none"))
+    ids = dict(keys_of(parsed))
+    (note,) = [chunk for chunk in parsed.chunks if chunk.title.startswith("NOTE")]
+    assert ids[locator_key("Note 9")] == note.id
+    assert note.locator == "NOTE 9 – Leases"

@@ -483,7 +483,7 @@ def _cheapest(members: Sequence[tuple[_HeadingCandidate, bool]]) -> list[_Headin
         for state in beam:
             taken = state.cost + _step(state.last, candidate.number, fresh)
             for after in (
-                state._replace(cost=state.cost + candidate.drop),
+                _PlainState(state.cost + candidate.drop, *state[1:]),
                 _PlainState(taken, candidate.number, (candidate, state.trail)),
             ):
                 if after.last not in best or after.cost < best[after.last].cost:

@@ -203,6 +203,7 @@ def _is_filled(pieces: Sequence[LinePiece]) -> bool:
 
 _MARGIN = 0.13  # share of the page at its top and bottom where furniture stands
 _MIN_PAGES = 3
+_TITLE_PAGES, _TITLE_LINES = 6, 5  # pages of one statement, lines of its title
 _USUAL = 0.2  # of the pages have something at a height: whatever stands there is furniture
 _HEIGHT = 0.006  # share of the page that two lines at one height may differ
 _LARGER = 1.1  # times the size of the furniture: a heading
@@ -226,9 +227,11 @@ def without_furniture(
             if _in_margin(line):
                 at[_skeleton(line.text)].append((_height(line), number, line))
     repeated: dict[str, list[float]] = {}  # the heights at which enough pages have the line
+    titles = {id(line) for lines in pages for line in _above_table(lines)}
     for key, places in at.items():
         runs = grouped(sorted(places, key=lambda place: place[:2]), _is_level)
         often = [run for run in runs if _is_repeated(run, numbers, len(pages))]
+        often = [run for run in often if not _is_title(run, titles)]
         repeated[key] = [run[len(run) // 2][0] for run in often]
     usual = _usual(repeated, at, len(pages))
     kept = []
@@ -246,6 +249,19 @@ def without_furniture(
 
 
 Placed = tuple[float, int, Line]  # height, page, line
+
+
+def _above_table(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the few lines at the head of a page right above a table."""
+    first = next((place for place, line in enumerate(lines) if line.table), 0)
+    return lines[:first] if first <= _TITLE_LINES else ()
+
+
+def _is_title(run: Sequence[Placed], titles: set[int]) -> bool:
+    """Return whether a few pages on end have a line above a table: its title, printed again."""
+    pages = sorted(number for _, number, _ in run)
+    are_near = pages[-1] - pages[0] < len(run) <= _TITLE_PAGES
+    return are_near and all(id(line) in titles for _, _, line in run)
 
 
 def _is_level(run: Sequence[Placed], place: Placed) -> bool:

@@ -285,7 +285,7 @@ def _cheapest(members: Sequence[_Candidate], bounds: _Bounds) -> list[_Candidate
         for state in beam:
             taken = state.cost + _step(state, candidate.number, here)
             for after in (
-                state._replace(cost=state.cost + candidate.drop),
+                _State(state.cost + candidate.drop, *state[1:]),
                 _State(taken, candidate.number, here, (candidate, state.trail)),
             ):
                 key = after.last, after.bounds

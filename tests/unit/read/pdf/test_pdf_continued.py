@@ -124,18 +124,19 @@ STATEMENT = ("Example and Subsidiaries", "Statements of Loads", "(in tons)")
 def statement(pdf: Pdf, top: float, rows: Sequence[Sequence[str]]) -> Pdf:
     for n, words in enumerate(STATEMENT):
         pdf.text(200, top + 14 * n, words)
-    return table(pdf, top + 40, [HEAD, *rows]).text(72, 575, "See accompanying notes.")
+    return table(pdf, top + 40, [HEAD, *rows]).text(72, 640, "See accompanying notes.")
 
 
+@pytest.mark.parametrize("top", [40, 110])  # where heads of pages stand, and below
 @pytest.mark.parametrize("pages", [2, 3])
-def test_a_title_printed_again_does_not_part_a_table(pages: int) -> None:
+def test_a_title_printed_again_does_not_part_a_table(pages: int, top: float) -> None:
     pdf = Pdf()
     for n in range(pages):
-        rows = [(f"No. {100 * n + m}", str(m), str(n)) for m in range(24)]
-        statement(pdf.page(), 110, rows)  # below what may be the head of a page
+        rows = [(f"No. {100 * n + m}", str(m), str(n)) for m in range(28)]
+        statement(pdf.page(), top, rows)
     found = read(pdf.bytes(), "made.pdf")
     [rows] = tables_of(found)
-    assert len(rows) == 2 + 24 * pages
+    assert len(rows) == 2 + 28 * pages
     assert found.text.count("Statements of Loads") == 1
     assert found.text.count("See accompanying notes.") == 1
 
