@@ -157,6 +157,8 @@ def _filled(
 
 # A parent's introduction is context up to this length; beyond it, it would drown the child.
 CONTEXT_CHARS = 400
+# As much of the paragraph that leads into a table, its end, says what the table shows.
+LEAD_CHARS = 250
 
 
 def chunks_of(
@@ -286,7 +288,20 @@ class _Maker:
                 words.append(" ".join(clause.path))
                 break  # the path holds the headings further up
             at = clause.parent
+        lead = self._lead_in(i) if self.clauses[i].kind == "table" else ""
+        if lead and not any(lead in word for word in words):
+            words.insert(0, lead)
         return "\n".join(word for word in reversed(words) if word)
+
+    def _lead_in(self, i: int) -> str:
+        """Return the paragraph right above a table if it leads into it: it ends with a colon."""
+        clause, text = self.clauses[i], self.document.text
+        before = text[self.clauses[clause.parent].start : clause.start].rstrip()
+        above = before[-CONTEXT_CHARS:].rpartition("\n\n")[2]
+        if not above.endswith(":") or above.startswith(("|", "#")):
+            return ""
+        # No half of a word: it would be one of the index.
+        return above if len(above) <= LEAD_CHARS else above[-LEAD_CHARS:].partition(" ")[2]
 
     def _locator(self, i: int) -> str:
         return self.clauses[i].locator or self.document.title or self.document.id

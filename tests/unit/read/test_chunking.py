@@ -62,6 +62,24 @@ def test_children_carry_the_words_of_their_parents() -> None:
     assert "back door" in found["Table 10.1"].context
 
 
+def test_a_table_carries_the_words_that_lead_into_it() -> None:
+    table = "| Berth | Fee |\n|---|---|\n| {} | 3 |\n\n"
+    fees = "# T\n\n## Fees\n\nFees are due at noon.\n\n" + "".join(
+        f"{words}\n\n{table.format(words[-9:-4])}"
+        for words in (
+            "Fees of summer are these:",
+            "Nobody pays for less than a day.",
+            "What was paid in winter is " + "told " * 80 + "as follows:",
+        )
+    )
+    contexts = [chunk.context for chunk in chunks(fees) if chunk.kind == "table"]
+    assert "Fees of summer are these:" in contexts[0]
+    assert "Nobody pays" not in contexts[1]
+    assert contexts[2].endswith("told as follows:") and "winter" not in contexts[2]
+    assert all("due at noon" in context for context in contexts)
+    assert contexts[0].count("Fees of summer") == 1
+
+
 def test_split_depth_cuts_at_every_letter_or_number() -> None:
     plain = "# T\n\n## 1.1 A\nIntro text.\n(a) One.\n(1) Deep.\n(b) Two.\n"
     assert list(searched(plain)) == ["1.1"]
