@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -15,11 +16,11 @@ from typing import Literal, overload
 
 import numpy as np
 
-from pincite.cluster import connected
+from pincite.cluster import Cluster, connected
 from pincite.encode.batches import encode_batches
 from pincite.encode.cache import VectorCache, cache_folder
 from pincite.encode.encoders import open_encoder
-from pincite.encode.models import Array, Encoder, spec_of
+from pincite.encode.models import STATIC, Array, Encoder, ModelSpec, spec_of
 from pincite.encode.windows import windows_of
 from pincite.index.builder import IndexBuilder
 from pincite.index.ragged import Tokens, following, joined
@@ -360,6 +361,10 @@ def _corrections(location: str | Path, store: StoreSettings) -> dict[str, str]:
 
 # Encoded between two reports of progress: a second or two.
 BATCH = 128
+# With fewer chunks to encode nobody waits long enough to need a stand-in.
+STAND_IN_FROM = 500
+# So many batches tell how long all of them will take.
+TIMED_BATCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +374,9 @@ class EncodingProgress:
     done: int
     total: int
     without: int = 0  # chunks that have no vector after all: no words, or the encoder failed
+    model: str = ""  # by its name
+    # Not 0: the model was given up, for so long it would have taken; its stand-in serves.
+    seconds_left: float = 0.0
 
 
 def embed_index(
@@ -376,69 +384,156 @@ def embed_index(
 ) -> Iterator[EncodingProgress]:
     """Compute missing vectors, segment by segment, and yield the progress.
 
-    The write lock is held only while a segment's vectors are put in place. What was computed when
-    a crash comes is in the cache.
+    Where many are missing, a faster model's stand in for them first: a search uses whatever is
+    there. The write lock is held only while a segment's vectors are put in place. What was computed
+    when a crash comes is in the cache.
     """
     settings = settings or Settings()
     spec = spec_of(settings.embedding)
     if spec is None:
         return
+    if spec.stand_in and without_vectors(location, settings)[0] > STAND_IN_FROM:
+        yield from _embed(location, settings.changed({"embedding.model": STATIC.name}), spec)
+    yield from _embed(location, settings, spec)
+
+
+def _embed(
+    location: str | Path, settings: Settings, wanted: ModelSpec
+) -> Iterator[EncodingProgress]:
+    """Give chunks the vectors of the settings' model; a stand-in's if they lack the wanted ones."""
+    spec = spec_of(settings.embedding)
+    assert spec is not None
     with open_snapshot(location, settings.store) as snapshot:
-        with_tokens = spec.has_tokens and settings.keeps_tokens
-        work = [
-            (part, known if known is None or known.tokens is not None or not with_tokens else None)
-            for part, known in zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
-        ]
-        missing = [_missing_rows(part, vectors) for part, vectors in work]
-        total = sum(len(rows) for rows in missing)
-        if not total:
+        work = _segments_to_do(snapshot, settings, spec, wanted)
+        if not work:
             return
         encoder = open_encoder(settings.encoding)
         assert encoder is not None
-        dimension = encoder.spec.dimension
-        for _, old in work:
-            if old is not None:
-                check_dimension(old, dimension, spec.id)
-        home = cache_folder() if settings.tuning.cache else None
-        done = without = 0
+        for each in work:
+            if each.vectors is not None:
+                check_dimension(each.vectors, encoder.spec.dimension, spec.id)
+        # To look a vector up takes longer than to add up those of words.
+        has_cache = settings.tuning.cache and spec.id != STATIC.id
+        home = cache_folder() if has_cache else None
         with (
             closing(VectorCache(encoder, home)) as cache,
             connected(settings.cluster) as cluster,
         ):
-            for (part, vectors), rows in zip(work, missing, strict=True):
-                if not len(rows):
-                    continue
-                found_rows, found = [np.zeros(0, np.int64)], [np.zeros((0, dimension), np.float16)]
-                tokens: list[Tokens] = []
-                batches = _batches(snapshot, part, rows, encoder)
-                for batch, encoded, codes in encode_batches(
-                    batches, cache, settings.encoding, cluster, with_tokens=with_tokens
-                ):
-                    tokens += [joined(codes)] if codes else []
-                    found_rows.append(batch.rows)
-                    found.append(encoded)
-                    done += batch.chunks
-                    without += batch.chunks - len(np.unique(batch.rows[encoded.any(axis=1)]))
-                    yield EncodingProgress(done, total, without)
-                if not any(encoded.any() for encoded in found):
-                    continue
-                if vectors is not None:
-                    found_rows.append(vectors.rows)
-                    found.append(vectors.exact)
-                    tokens += [vectors.tokens] if vectors.tokens is not None else []
-                whole = following(tokens) if with_tokens else None
-                arrays = packed(np.concatenate(found_rows), np.concatenate(found), whole)
-                _put_vectors(location, settings.store, part.entry.name, spec.id, arrays)
+            encoding = _Encoding(snapshot, settings, cache, cluster, sum(len(e.rows) for e in work))
+            for each in work:
+                yield from encoding.of(each)
+                if encoding.is_too_slow:
+                    return
+                if arrays := encoding.arrays(each):
+                    gone = spec.stand_in if len(np.unique(arrays["rows"])) >= each.stood_in else ""
+                    name = each.part.entry.name
+                    _put_vectors(location, settings.store, name, spec.id, arrays, gone)
 
 
-def without_vectors(location: str | Path, settings: Settings) -> int:
-    """Return how many chunks lack a vector of the model that the settings name."""
+@dataclass(frozen=True, slots=True)
+class _SegmentToDo:
+    """A segment and its rows that lack a vector."""
+
+    part: Segment
+    vectors: Vectors | None  # that it has
+    rows: Array
+    stood_in: int  # chunks that have a stand-in's vector
+
+
+def _segments_to_do(
+    snapshot: Snapshot, settings: Settings, spec: ModelSpec, wanted: ModelSpec
+) -> list[_SegmentToDo]:
+    """Return the segments that lack vectors of a model; of a stand-in only if it is needed."""
+    with_tokens = spec.has_tokens and settings.keeps_tokens
+    found = []
+    for part, known, better, other in zip(
+        snapshot.segments,
+        *map(snapshot.vectors_of, (spec.id, wanted.id, wanted.stand_in)),
+        strict=True,
+    ):
+        if spec.id != wanted.id and not len(_missing_rows(part, better)):
+            continue
+        if known is not None and known.tokens is None and with_tokens:
+            known = None
+        rows = _missing_rows(part, known)
+        if len(rows):
+            stood_in = other.entry.chunks if other else 0
+            found.append(_SegmentToDo(part, known, rows, stood_in))
+    return found
+
+
+class _Encoding:
+    """One model's work on some segments."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        settings: Settings,
+        cache: VectorCache,
+        cluster: Cluster | None,
+        total: int,
+    ) -> None:
+        self.snapshot, self.settings = snapshot, settings
+        self.cache, self.cluster = cache, cluster
+        self.total, self.done, self.without = total, 0, 0
+        spec = cache.encoder.spec
+        self.name = spec.name
+        self.with_tokens = spec.has_tokens and settings.keeps_tokens
+        self.limit = 60 * settings.embedding.max_minutes if spec.stand_in else 0.0
+        self.is_too_slow = False
+        self._started = time.monotonic()
+        self._rows: list[Array] = []
+        self._found: list[Array] = []
+        self._tokens: list[Tokens] = []
+
+    def of(self, work: _SegmentToDo) -> Iterator[EncodingProgress]:
+        """Encode the rows of a segment; stops where all of them would take too long."""
+        self._rows, self._found, self._tokens = [], [], []
+        batches = _batches(self.snapshot, work.part, work.rows, self.cache.encoder)
+        for batch, encoded, codes in encode_batches(
+            batches,
+            self.cache,
+            self.settings.encoding,
+            self.cluster,
+            with_tokens=self.with_tokens,
+        ):
+            self._tokens += [joined(codes)] if codes else []
+            self._rows.append(batch.rows)
+            self._found.append(encoded)
+            self.done += batch.chunks
+            self.without += batch.chunks - len(np.unique(batch.rows[encoded.any(axis=1)]))
+            left = (time.monotonic() - self._started) * (self.total / self.done - 1)
+            self.is_too_slow = 0 < self.limit < left and self.done >= TIMED_BATCHES * BATCH
+            late = left if self.is_too_slow else 0.0
+            yield EncodingProgress(self.done, self.total, self.without, self.name, late)
+            if self.is_too_slow:
+                return
+
+    def arrays(self, work: _SegmentToDo) -> dict[str, Array] | None:
+        """Return a segment's vectors, old and new; None if there are no new ones."""
+        if not any(encoded.any() for encoded in self._found):
+            return None
+        rows, found, tokens = self._rows, self._found, self._tokens
+        if (old := work.vectors) is not None:
+            rows, found = [*rows, old.rows], [*found, old.exact]
+            tokens = [*tokens, old.tokens] if old.tokens is not None else tokens
+        whole = following(tokens) if self.with_tokens else None
+        return packed(np.concatenate(rows), np.concatenate(found), whole)
+
+
+def without_vectors(location: str | Path, settings: Settings) -> tuple[int, int]:
+    """Return how many chunks lack a vector of the model, and how many of them have a stand-in's."""
     spec = spec_of(settings.embedding)
     if spec is None:
-        return 0
+        return 0, 0
+    lacking = stood_in = 0
     with open_snapshot(location, settings.store) as snapshot:
-        pairs = zip(snapshot.segments, snapshot.vectors_of(spec.id), strict=True)
-        return sum(len(_missing_rows(part, known)) for part, known in pairs)
+        models = map(snapshot.vectors_of, (spec.id, spec.stand_in))
+        for part, own, other in zip(snapshot.segments, *models, strict=True):
+            rows = _missing_rows(part, own)
+            lacking += len(rows)
+            stood_in += int(np.isin(rows, other.rows).sum()) if other is not None else 0
+    return lacking, stood_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,10 +565,16 @@ def _batches(
 
 
 def _put_vectors(
-    location: str | Path, store: StoreSettings, segment: str, model: str, arrays: dict[str, Array]
+    location: str | Path,
+    store: StoreSettings,
+    segment: str,
+    model: str,
+    arrays: dict[str, Array],
+    instead_of: str = "",
 ) -> None:
-    """Make the vectors visible, if the segment is still there."""
+    """Make the vectors visible, if the segment is still there, in the place of another model's."""
     with open_writer(location, shape_of(location, store), settings=store) as writer:
         if any(entry.name == segment for entry in writer.segments):
             writer.add_vectors(segment, model, arrays)
+            writer.drop_vectors(segment, instead_of)
             writer.commit()

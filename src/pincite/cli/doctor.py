@@ -108,15 +108,19 @@ def _lacking(index: str, settings: Settings) -> str:
     from pincite.update import without_vectors
 
     try:
-        count = without_vectors(index, settings)
+        count, stood_in = without_vectors(index, settings)
     except PinciteError as error:  # of the model: search by words works all the same
         return f"{error.message}; {error.hint}"
     if not count:
         return ""
+    have = f"{counted(count, 'chunk has', 'chunks have')} no vector of {settings.embedding.model}"
+    if stood_in >= count:
+        patient = f"pincite ingest FILES --patience 0 --index {redact_url(index)}"
+        return f"{have}, static ones stand in for them; compute the better ones: {patient}"
     remedy = "ingest FILES" if is_server(index) else "doctor --repair"
     return (
-        f"{counted(count, 'chunk has', 'chunks have')} no vector of {settings.embedding.model}, so "
-        f"that only words find them; compute them: pincite {remedy} --index {redact_url(index)}"
+        f"{have}, so that only words find them; compute them: "
+        f"pincite {remedy} --index {redact_url(index)}"
     )
 
 

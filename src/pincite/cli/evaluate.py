@@ -128,7 +128,8 @@ def _indexes(
     indexes = {name: IndexReader(opened, settings) for name, settings in pipelines.items()}
     for name, settings in pipelines.items():
         spec = spec_of(settings.embedding)
-        if settings.search.preset != WORDS_ALONE and not (spec and opened.has_vectors(spec.id)):
+        has_vectors = spec is not None and opened.has_vectors(spec.id, spec.stand_in)
+        if settings.search.preset != WORDS_ALONE and not has_vectors:
             tell(f"{name}: the index has no vectors for it, so words alone are searched")
     first, settings = next(iter(pipelines.items()))
     for stage in dict.fromkeys(without):

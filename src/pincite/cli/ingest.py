@@ -27,11 +27,21 @@ MAX_KINDS = 5  # of files that were passed over, by name
 @argument("paths", nargs=-1, required=True, type=PATH, help="Files and folders.")
 @option("--rebuild", is_flag=True, help="Build the index anew.")
 @option("--prune", is_flag=True, help="Remove documents that are no longer among the files.")
+@option("--patience", type=float, help="Minutes to wait for the encoder; 0: as long as it takes.")
 @option("--watch", is_flag=True, help="Stay and follow the files; Ctrl-C ends it.")
-def ingest(call: Call, paths: tuple[Path, ...], rebuild: bool, prune: bool, watch: bool) -> int:
+def ingest(
+    call: Call,
+    paths: tuple[Path, ...],
+    rebuild: bool,
+    prune: bool,
+    patience: float | None,
+    watch: bool,
+) -> int:
     """Read documents into the index; only what is new or changed costs time."""
     from pincite.cluster import connected
 
+    if patience is not None:
+        call = replace(call, sets=(*call.sets, f"embedding.max_minutes={patience}"))
     with ExitStack() as stack:
         stack.enter_context(connected(call.settings.cluster))  # once, for all that follows
         work = _Work(call, paths)
@@ -113,7 +123,7 @@ class _Work:
         outcomes: list[Outcome],
         counts: Counter[str],
         seconds: float,
-        encoded: dict[str, float] | None,
+        encoded: dict[str, float | str] | None,
         left: Left | None,
     ) -> None:
 
@@ -127,7 +137,7 @@ class _Work:
         outcomes: list[Outcome],
         counts: Counter[str],
         seconds: float,
-        encoded: dict[str, float] | None,
+        encoded: dict[str, float | str] | None,
         left: Left | None,
     ) -> None:
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from pincite.encode.models import (
     GRAPHS,
+    SHIPPED,
+    STATIC,
     TOKENIZER,
     Array,
     Encoder,
@@ -29,6 +31,7 @@ from pincite.encode.models import (
     open_tokenizer,
     spec_of,
 )
+from pincite.encode.static_encoder import StaticEncoder
 from pincite.model.errors import ConfigError, ModelError
 from pincite.model.settings import Encoding
 
@@ -278,6 +281,8 @@ def unrelated_cosine(encoder: Encoder) -> float:
 
 
 @lru_cache(maxsize=4)
-def _local(spec: ModelSpec, threads: int) -> OnnxEncoder:
+def _local(spec: ModelSpec, threads: int) -> Encoder:
     """Return one encoder for all indexes that name it: its weights are in memory once."""
+    if spec.name == STATIC.name and spec.source == "shipped":
+        return StaticEncoder(spec, _local(SHIPPED, threads).encode_query)
     return OnnxEncoder(spec, threads=threads)

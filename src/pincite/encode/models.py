@@ -343,6 +343,10 @@ class ModelSpec:
     has_tokens: bool = False  # gives vectors of tokens too, with a codec that makes them small
     # The usual cosine of two texts that have nothing to do with each other; None: not known.
     unrelated: float | None = None
+    # What its cosines are worth beside those of an encoder that reads whole sentences.
+    worth: float = 1.0
+    # The id of a faster model in the same space: its vectors serve where its own are missing.
+    stand_in: str = ""
 
     @property
     def id(self) -> str:
@@ -388,14 +392,22 @@ class TokenEncoder(Encoder, Protocol):
         ...
 
 
+# Taught by SHIPPED (models/distill_static.py); it reads texts of any length.
+STATIC = ModelSpec(
+    *("static", "1", 384, MAX_TOKENS, "Apache-2.0", "shipped", "sum"), unrelated=0.0, worth=0.25
+)
 SHIPPED = ModelSpec(
-    "minilm", "2", 384, 256, "Apache-2.0", "shipped", has_tokens=True, unrelated=0.0
+    *("minilm", "2", 384, 256, "Apache-2.0", "shipped"),
+    has_tokens=True,
+    unrelated=0.0,
+    stand_in=STATIC.id,
 )
 
 MODELS = {
     spec.name: spec
     for spec in (
         SHIPPED,
+        STATIC,
         ModelSpec(
             "bge-m3",
             "5617a9f",

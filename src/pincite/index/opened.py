@@ -295,9 +295,9 @@ class OpenIndex:
         """Return the current generation of the index in a folder, or in the server of a URL."""
         return cls(open_snapshot(location, store))
 
-    def has_vectors(self, model: str) -> bool:
-        """Return whether any chunk has a vector of this model."""
-        return any(each.entry.model == model for each in self.snapshot.vectors)
+    def has_vectors(self, *models: str) -> bool:
+        """Return whether any chunk has a vector of one of these models."""
+        return any(each.entry.model in models for each in self.snapshot.vectors)
 
 
 SEPARATOR = " > "  # between a table, its row and its column

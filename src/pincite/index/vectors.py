@@ -90,12 +90,19 @@ def merged(parts: Sequence[tuple[Vectors | None, Array]]) -> dict[str, Array]:
 
 
 class VectorIndex:
-    """One model's vectors of a whole snapshot."""
+    """One model's vectors of a whole snapshot.
 
-    def __init__(self, snapshot: Snapshot, model: str) -> None:
+    Of segments where they are not complete, those of a stand-in serve: a model of the same space.
+    """
+
+    def __init__(self, snapshot: Snapshot, model: str, stand_in: str = "") -> None:
         self.snapshot = snapshot
-        self.model = model
         self.segments = snapshot.vectors_of(model)
+        if stand_in:
+            both = zip(self.segments, snapshot.vectors_of(stand_in), strict=True)
+            self.segments = [_fuller(own, other) for own, other in both]
+        self.models = {part.entry.model for part in self.segments if part is not None} or {model}
+        self.stand_in = stand_in
         self.sizes = [segment.entry.chunks for segment in snapshot.segments]
         self._list_rows: dict[int, Array] = {}
         # Where the windows of each row of a segment begin: every scan wants to know.
@@ -105,6 +112,13 @@ class VectorIndex:
     def windows(self) -> int:
         """How many vectors there are."""
         return sum(part.entry.windows for part in self.segments if part is not None)
+
+    @property
+    def stood_in(self) -> float:
+        """The share of vectors that are a stand-in's."""
+        parts = [part.entry for part in self.segments if part is not None]
+        others = sum(entry.windows for entry in parts if entry.model == self.stand_in)
+        return others / max(self.windows, 1)
 
     def check(self, dimension: int) -> None:
         """Raise ModelError if a query's vector does not fit those of the index."""
@@ -139,7 +153,7 @@ class VectorIndex:
         A store that finds the nearest itself answers for all segments. Those rows of a filter that
         leaves few are all looked at. Segments that are not in the answer are to be scanned.
         """
-        found = self.snapshot.nearest_rows(self.model, query, masks, wanted)
+        found = self._found_by_store(query, masks, wanted)
         if found is not None:
             return found
         listed = {
@@ -161,6 +175,20 @@ class VectorIndex:
             windows = self._looked_at(number, part, lists, places, query)
             best[number] = _best_rows(*windows, wanted)
         return best
+
+    def _found_by_store(
+        self, query: Array, masks: Sequence[Array | None], wanted: int
+    ) -> dict[int, Pairs] | None:
+        """Return what a store finds itself, of each segment by the model whose vectors serve."""
+        whole: dict[int, Pairs] = {}
+        for model in sorted(self.models):
+            found = self.snapshot.nearest_rows(model, query, masks, wanted)
+            if found is None:
+                return None
+            for number, part in enumerate(self.segments):
+                if number in found and (part is None or part.entry.model == model):
+                    whole[number] = found[number]
+        return whole
 
     def _looked_at(
         self, number: int, part: Vectors, lists: Array, allowed: Array | None, query: Array
@@ -209,6 +237,13 @@ class VectorIndex:
         scores = np.einsum("ij,j->i", part.exact[windows].astype(np.float32), query)
         found[known] = np.maximum.reduceat(scores, starts)
         return found
+
+
+def _fuller(own: Vectors | None, other: Vectors | None) -> Vectors | None:
+    """Return those of a segment's vectors that more chunks have; its own if as many."""
+    if own is None or other is None:
+        return other if own is None else own
+    return own if own.entry.chunks >= other.entry.chunks else other
 
 
 def starts_of(rows: Array) -> Array:

@@ -45,7 +45,8 @@ class IngestSettings:
 class EmbeddingSettings:
     """Vectors for search by meaning. An index may hold those of several models."""
 
-    # "minilm" ships with Pincite; "none" searches by words alone; others that are known: "bge-m3",
+    # "minilm" ships with Pincite, and so does "static", which is hundreds of times faster and finds
+    # less (docs/scale.md); "none" searches by words alone; others that are known: "bge-m3",
     # "nomic-embed-text-v2", "text-embedding-3-small", "text-embedding-3-large". Or a folder with
     # model.onnx and tokenizer.json; or, with a url, whatever the service there calls its model.
     model: str = "minilm"
@@ -57,6 +58,9 @@ class EmbeddingSettings:
     api_key_env: str = ""
     # How many numbers a vector has; 0: as many as the model gives. OpenAI's models can give fewer.
     dimension: int = 0
+    # Who would wait longer than that for "minilm" gets the vectors of "static" instead, which stand
+    # in for missing ones anyhow; 0: it takes as long as it takes.
+    max_minutes: float = 30.0
 
 
 # What `search.without` may name: a search leaves it out.

@@ -9,7 +9,7 @@ import numpy as np
 
 from pincite.encode.cache import RememberedVectors
 from pincite.encode.encoders import unrelated_cosine
-from pincite.encode.models import Encoder
+from pincite.encode.models import STATIC, Encoder
 from pincite.index.opened import Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, Pairs, VectorIndex
 from pincite.search.documents import DocumentFactors, weigh
@@ -52,6 +52,12 @@ class Meaning:
         differ, and words would decide alone.
         """
         return 2 * unrelated_cosine(self.encoder) - 1
+
+    def share(self, weight: float) -> float:
+        """Return the share of meaning for vectors as they are, of what full ones would have."""
+        spec = self.encoder.spec
+        worth = spec.worth + self.vectors.stood_in * (STATIC.worth - spec.worth)
+        return weight if worth == 1 else weight * worth / (weight * worth + 1 - weight)
 
     def _encode(self, text: str) -> Array:
         """Return the vector of a question, which is to be written as it was meant."""

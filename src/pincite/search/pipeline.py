@@ -340,7 +340,7 @@ class _Builder:
         if self.preset != "dense" and (
             self.preset in ("lexical", "traversal")
             or not self.settings.search.meaning_weight
-            or not (spec and self.index.has_vectors(spec.id))
+            or not (spec and self.index.has_vectors(spec.id, spec.stand_in))
         ):
             return None
         return open_meaning(self.settings, self.index, self.rows)
@@ -349,6 +349,7 @@ class _Builder:
         self, words: WordScorer | None, meaning: Meaning | None, router: Router | None
     ) -> Gather:
         weight, graph = self.settings.search.meaning_weight, self.settings.tuning.graph
+        weight = meaning.share(weight) if meaning else weight
         scorers = [(words, 1 - weight), (meaning, weight)] if words else [(meaning, 1.0)]
         asked = [(scorer, share) for scorer, share in scorers if scorer is not None and share > 0]
         return Gather(
@@ -412,7 +413,8 @@ def open_meaning(settings: Settings, index: OpenIndex, rows: Rows) -> Meaning:
     encoder = open_encoder(settings.encoding)
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
-    return Meaning(VectorIndex(index.snapshot, encoder.spec.id), encoder, rows)
+    spec = encoder.spec
+    return Meaning(VectorIndex(index.snapshot, spec.id, spec.stand_in), encoder, rows)
 
 
 def _no_vectors(spec: ModelSpec | None) -> str:
@@ -426,7 +428,7 @@ def features_of(settings: Settings, index: OpenIndex) -> Features:
 
     rows = Rows(index)
     spec = spec_of(settings.embedding)
-    if spec is None or not index.has_vectors(spec.id):
+    if spec is None or not index.has_vectors(spec.id, spec.stand_in):
         return Features(index, rows)
     meaning = open_meaning(settings, index, rows)
     tokens = TokenIndex(index.snapshot, spec.id)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pincite.encode.models import SHIPPED
 from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex
@@ -26,7 +27,9 @@ class Similar:
     def __init__(self, index: OpenIndex, model: str) -> None:
         self.snapshot = index.snapshot
         self.rows = Rows(index)
-        self.vectors = VectorIndex(index.snapshot, model)
+        # What stands in for missing vectors is in their space.
+        models = (SHIPPED.id, SHIPPED.stand_in)
+        self.vectors = VectorIndex(index.snapshot, *(models if model in models else (model,)))
 
     def of(
         self, ids: Sequence[str], k: int = MAX_SIMILAR, least: float = MIN_COSINE

@@ -366,9 +366,12 @@ class Jobs:
         return replace(job, state="done")
 
     def _embed(self, job: Job) -> Job:
-        """Give the index the vectors it lacks."""
-        last = 0.0
+        """Give the index the vectors it lacks; those that stand in for them are served at once."""
+        last, model = 0.0, ""
         for progress in embed_index(self.collection.location, self.settings):
+            if model and model != progress.model:
+                self.collection.refresh()
+            model = progress.model
             job = replace(job, done=progress.done, total=progress.total)
             if time.monotonic() - last >= PROGRESS_SECONDS:
                 last = time.monotonic()

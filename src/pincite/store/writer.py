@@ -133,6 +133,10 @@ class IndexWriter:
         others = [e for e in self._vectors if (e.segment, e.model) != (segment, model)]
         self._vectors = [*others, VectorEntry(name, sha256, segment, model, len(rows), chunks)]
 
+    def drop_vectors(self, segment: str, model: str) -> None:
+        """Leave a model's vectors of a segment out of the next commit."""
+        self._vectors = [e for e in self._vectors if (e.segment, e.model) != (segment, model)]
+
     def _write_vectors(self, name: str, model: str, arrays: Mapping[str, Array]) -> str:
         """Write vectors and return the checksum of their listing."""
         with explained("write to", self.folder):

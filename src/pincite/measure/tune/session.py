@@ -126,7 +126,7 @@ class Sources:
 def missing(axis: Axis, sources: Sources, ground: Ground) -> str:
     """Return why an axis cannot be tried here; empty if it can."""
     spec = spec_of(sources.settings.embedding)
-    has_vectors = spec is not None and ground.opened.has_vectors(spec.id)
+    has_vectors = spec is not None and ground.opened.has_vectors(spec.id, spec.stand_in)
     if axis.needs == FILES and sources.index is not None:
         return "needs the files: an index is cut already"
     if axis.needs in (VECTORS, TOKENS) and not has_vectors:
