@@ -11,6 +11,7 @@ from pincite.answer.asker import Asker, Message
 from pincite.answer.verify import row_quantities
 from pincite.api import Index
 from pincite.index.tokens import Analyzer
+from pincite.model.dates import as_iso, stated_dates
 from pincite.model.editions import parse_date, work_of
 from pincite.model.locators import heading_label, locator_key, mention_spans, mentions
 from pincite.model.sentences import units
@@ -19,7 +20,6 @@ from pincite.model.tables import find_cells, intervals_of, parse_table, row_span
 from pincite.model.types import Filters
 from pincite.model.units import CalculationError, quantities
 from pincite.read.chunks import estimated_tokens
-from pincite.read.dates import as_iso, stated_dates
 from pincite.read.extracted import Pages
 from pincite.read.load import find_files
 from pincite.read.references.citations import citations, french_citations

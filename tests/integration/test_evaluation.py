@@ -106,6 +106,9 @@ def test_words_cells_and_strays_are_measured(index: Index) -> None:
     figures = summarise(run, MEASURES)["pipelines"][0]["figures"]
     assert (figures["cell@3"]["n"], figures["cell@3"]["value"]) == (1, 1.0)
     assert 0 < figures["Contamination@3"]["value"] < 1
+    # "gone" is in none of the documents, so that no hit is of the right one; "words" has no hit.
+    assert figures["document@1"]["value"] == pytest.approx(3 / 5)
+    assert figures["document@3"]["value"] == pytest.approx(3 / 5)
     other = q(
         "row", "What is the copper size for rating 60?", JudgedPlace(table="Table 1.4", row="15")
     )

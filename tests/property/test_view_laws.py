@@ -41,7 +41,9 @@ TEXTS = st.lists(BLOCKS, min_size=1, max_size=6).map(lambda parts: "\n\n".join(p
 NAMES = st.sampled_from(["a/one.md", "a/two.md", "b/one.md", "b/two.md", "c.md"])
 ACCESS = st.sampled_from(["", "", "red", "blue", "red, blue"])
 CORPORA = st.dictionaries(NAMES, st.tuples(TEXTS, ACCESS), min_size=2, max_size=5)
-QUERIES = st.lists(st.sampled_from([*WORDS, *TYPOS, "1.2", "Table 3"]), min_size=1, max_size=5)
+NAMED = ["Dock Manual", "Quay Code", "2021"]  # titles of some documents
+ASKED = [*WORDS, *TYPOS, "1.2", "Table 3", *NAMED]
+QUERIES = st.lists(st.sampled_from(ASKED), min_size=1, max_size=5)
 TAGS = st.sampled_from([(), ("red",), ("BLUE",), ("green",), ("red", "blue")])
 PLACES = st.sampled_from(["1.1", "1.2", "Relay", "Table 3", "nowhere"])
 SETTINGS = [
@@ -53,7 +55,8 @@ SETTINGS = [
 
 def text_of(text: str, access: str) -> str:
     front = f"---\naccess: {access}\n---\n\n" if access else ""
-    return f"{front}# Code\n\n{text}"
+    title = ("Code", "Quay Code, 2021 Edition", "Dock Manual")[len(text) % 3]
+    return f"{front}# {title}\n\n{text}"
 
 
 @contextmanager

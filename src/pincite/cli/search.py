@@ -176,7 +176,8 @@ def _why(passage: Passage) -> str:
     digits = 1 if passage.hit.score >= 5 else 2
     shown = {name: round(value, digits) for name, value in features.items()}
     parts = [f"{REASONS.get(name, name)} {value:.{digits}f}" for name, value in shown.items()]
-    return " + ".join(parts) + f" = {sum(shown.values()):.{digits}f}"
+    worth = f", document × {fit:.2f}" if (fit := passage.hit.raw.get("document")) else ""
+    return " + ".join(parts) + f" = {sum(shown.values()):.{digits}f}{worth}"
 
 
 def _print_scores(result: Result) -> None:

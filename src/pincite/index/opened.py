@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pincite.index.cards import CardIndex
 from pincite.index.filters import NOTHING, RowFilter
 from pincite.index.lexical import LexicalIndex
 from pincite.index.postings import LONGEST, SHORTEST, Vocabulary
@@ -266,6 +267,11 @@ class OpenIndex:
     def aliases(self) -> Aliases:
         """Finds other names of what a query names."""
         return Aliases(self.snapshot, self.analyzer, self._synonyms())
+
+    @cached_property
+    def cards(self) -> CardIndex:
+        """What all documents are called, and of which time and kind they are."""
+        return CardIndex(self.snapshot)
 
     def _synonyms(self) -> dict[str, tuple[str, ...]]:
         """Return the other names that the index's own profile gives, if it is still there."""

@@ -33,7 +33,7 @@ class Grades:
     needs: Counts  # how many needs each question has
     lengths: Counts  # how many hits each question got
     # Ranks with something to say beyond needs: "astray" (a document that none of the gold is in),
-    # "cell" (the very row that is asked for).
+    # "home" (one that some of it is in), "cell" (the very row that is asked for).
     flags: Mapping[str, Flags] = field(default_factory=dict)
     # Values that need the texts of hits and were taken while they were at hand, by measure.
     taken: Mapping[str, Array] = field(default_factory=dict)
@@ -257,6 +257,11 @@ def _contamination(grades: Grades, measure: Measure) -> Array:
     return _share_of_hits(_flagged(grades, "astray"), grades, measure)
 
 
+def _document(grades: Grades, measure: Measure) -> Array:
+    """1 if one of the first hits is of a document that some of the gold is in."""
+    return np.asarray(_cut(_flagged(grades, "home"), measure.depth).any(axis=1), dtype=float)
+
+
 def _cell(grades: Grades, measure: Measure) -> Array:
     """1 if a passage among the first shows the very row that is asked for, not just its table."""
     return np.asarray(_cut(_flagged(grades, "cell"), measure.depth).any(axis=1), dtype=float)
@@ -282,6 +287,7 @@ MEASURES: dict[str, tuple[bool, tuple[str, ...]]] = {
     "AP": (False, ()),
     "Judged": (True, ()),
     "Contamination": (True, ()),
+    "document": (True, ()),
     "cell": (True, ()),
     # Of the evidence, in order, how much is in the hits: only of those that lie in the gold, of
     # all ("loose"), or of as many drawn at random ("floor").
@@ -301,6 +307,7 @@ _FORMULAS: dict[str, Callable[[Grades, Measure], Array]] = {
     "AP": _average_precision,
     "Judged": _judged,
     "Contamination": _contamination,
+    "document": _document,
     "cell": _cell,
 }
 _OTHER_NAMES = {"mrr": "RR", "map": "AP", "r": "Recall", "success": "hit", "precision": "P"}

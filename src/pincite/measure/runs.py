@@ -126,7 +126,9 @@ def grades(run: Run, part: PipelineRun, *, expanded: bool = False) -> Grades:
     for asked, answer in ((run.asked[at], part.answers[at]) for at in run.judged):
         hits = answer.hits
         meets = [{0: 1.0} if expanded and h.is_near and not h.meets else h.meets for h in hits]
+        is_here = asked.state != "not in corpus"
         flags = {"astray": [hit.is_astray for hit in hits], "cell": [hit.is_cell for hit in hits]}
+        flags["home"] = [is_here and not hit.is_astray for hit in hits]
         lines.append(GradedQuestion(meets, asked.ideal, asked.needs, flags, answer.taken))
     return tabulated(lines)
 

@@ -31,8 +31,8 @@ MIN_QUESTIONS = 5  # questions in a slice that gets a figure of its own
 def default_measures(k: int) -> list[str]:
     """Return what is measured when nothing is asked for."""
     first = [f"nDCG@{k}", f"Judged@{k}", "hit@1", f"Recall@{min(5, k)}", f"Recall@{k}", f"all@{k}"]
-    rest = ["RR", f"cell@{k}", f"Contamination@{k}", "LCS@2", "LCS(loose)@2", "LCS(floor)@2"]
-    return first + rest
+    whose = ["document@1", f"document@{min(5, k)}", f"Contamination@{k}"]
+    return [*first, "RR", f"cell@{k}", *whose, "LCS@2", "LCS(loose)@2", "LCS(floor)@2"]
 
 
 def measures_of(run: Run) -> list[str]:

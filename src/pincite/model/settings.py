@@ -65,7 +65,7 @@ class EmbeddingSettings:
 
 # What `search.without` may name: a search leaves it out.
 PARTS = (
-    *("places", "names", "aliases", "vocabulary", "typos"),
+    *("places", "names", "documents", "aliases", "vocabulary", "typos"),
     *("spread", "graph", "routing", "dense", "pairs", "windows"),
 )
 
@@ -96,9 +96,10 @@ class SearchSettings:
     # Profile, by name or path, that the preset "traversal" follows; "auto": code and rulebook.
     traversal: str = "auto"
     # Parts to leave out, with commas: "places" (a place that is named comes first), "names" (what
-    # describes a thing that is named comes first), "aliases" ("AC" for "Armor Class"), "vocabulary"
-    # (what a field calls it: "capex"), "typos" (correcting them), "spread", "graph", "routing",
-    # "dense" (meaning), "pairs", "windows".
+    # describes a thing that is named comes first), "documents" (what the question says of a
+    # document weighs all), "aliases" ("AC" for "Armor Class"), "vocabulary" (what a field calls it:
+    # "capex"), "typos" (correcting them), "spread", "graph", "routing", "dense" (meaning), "pairs",
+    # "windows".
     without: str = ""
 
 

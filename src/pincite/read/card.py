@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from pincite.model.dates import dates_in
 from pincite.model.locators import plain_words
 from pincite.model.types import CARD_KEYS, CORRECTED, ParsedDocument
-from pincite.read.dates import dates_in
 from pincite.read.extracted import ExtractedText
-from pincite.read.parties import contract_name, is_short_of, parties_of, properly
+from pincite.read.parties import contract_name, is_short_of, most_named, parties_of, properly
 
 TITLE_CHARS = 200
 _FIRST_CHARS = 12_000  # what a cover and a preamble take
@@ -143,6 +143,7 @@ _FORM = re.compile(
 _REGISTRANT = re.compile(
     r"\(?\s*exact name of (?:the )?(?:registrant|issuer|company)", re.IGNORECASE
 )
+_OF_FORM = re.compile(r"\breport pursuant to\b|\bperiod from\b|\byear ended\b", re.IGNORECASE)
 _FILE_NUMBER = re.compile(r"^.*commission file (?:number|no)\.?:? [\d-]+\.?", re.IGNORECASE)
 _PERIOD = re.compile(
     r"\b(?P<words>(?:fiscal |calendar )?(?:year|quarter|(?:quarterly|transition|annual) period)"
@@ -192,15 +193,19 @@ def _stated(text: str) -> str:
 
 
 def _registrant(cover: _FirstPages) -> str:
-    """Return the name above or before "(Exact name of registrant as specified in its charter)"."""
+    """Return the name above or before "(Exact name of registrant as specified in its charter)".
+
+    Where a picture has it, the company that the document names most.
+    """
     for at, line in enumerate(cover.lines):
         if found := _REGISTRANT.search(line):
             above = (cover.lines[n] for n in range(at - 1, max(-1, at - 4), -1))
             for each in (line[: found.start()], *above):
                 name = _FILE_NUMBER.sub("", each)
-                if sum(map(str.isalpha, name)) > 1 and not name.startswith("("):
+                is_form = name.startswith("(") or _OF_FORM.search(name)
+                if sum(map(str.isalpha, name)) > 1 and not is_form:
                     return properly(name.strip(" ,_"), cover.text[:_SAMPLE_CHARS])
-    return ""
+    return most_named(cover.text[:_SAMPLE_CHARS])
 
 
 def _period(cover: _FirstPages, kind: str) -> dict[str, str]:

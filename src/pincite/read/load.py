@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import chain, takewhile
 from pathlib import Path
 
+from pincite.model.dates import stated_dates
 from pincite.model.editions import may_be_in_force
 from pincite.model.errors import SourceError
 from pincite.model.languages import detect_language, named_language
@@ -28,7 +29,6 @@ from pincite.model.types import (
 )
 from pincite.read.card import card_of
 from pincite.read.chunks import chunks_of
-from pincite.read.dates import stated_dates
 from pincite.read.enrich.enrich import enrich
 from pincite.read.enrich.profile import profile_for
 from pincite.read.extracted import (

@@ -186,6 +186,24 @@ def _companies(segment: str) -> Iterator[str]:
                 yield name
 
 
+_ARTICLE = re.compile(r"^(?:The|At|(?:[Ff]orm|FORM)(?: [\w-]+)? of) ")
+_NOBODY = re.compile(
+    r"\bthe Company\b|^(?:Our |This |Each )?\w+$|\bStock (?:Market|Exchange)\b|\bLLP\b"
+)
+
+
+def most_named(text: str) -> str:
+    """Return the company that a text names most; empty if it names none three times.
+
+    >>> most_named("Tug Co., Inc. tows. Barges of Tug Co., Inc. and Tow LLC. At Tug Co., Inc. we")
+    'Tug Co., Inc.'
+    """
+    told = Counter(_ARTICLE.sub("", found["name"]) for found in _ENTITY.finditer(text))
+    named = (each for each in told.most_common(20) if not _NOBODY.search(each[0]))
+    name, count = next(named, ("", 0))
+    return properly(name, text) if count > 2 else ""
+
+
 def _person(segment: str, *, is_whole: bool) -> Iterator[str]:
     """Yield whoever a stretch begins with; in running text, whoever stands at its end."""
     found = _LAST.search(segment[-80:]) if is_whole else _PERSON.match(segment)

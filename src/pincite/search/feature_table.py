@@ -121,7 +121,7 @@ WINDOWS = {"window_25": 25, "window_50": 50, "window_200": 200}
 WINDOW_K1 = 0.2
 # What stages before have written on a hit, each on its own scale; 0 where one did not run.
 PARTS = {"bm25_terms": "terms", "bm25_pairs": "pairs", "bm25_window": "window"}
-SCORES = {"late_score": "late", "cross_score": "rerank"}
+SCORES = {"late_score": "late", "cross_score": "rerank", "document_fit": "document"}
 # Whether the query names it, and its score before this stage / the best one.
 NAMED = ("named_place", "named_entity")
 OF_DOCUMENT = ("document_bm25", "document_bm25_share", "document_coverage")

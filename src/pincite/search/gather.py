@@ -5,6 +5,7 @@ By words: BM25 over terms, pairs and the best window. By meaning: see ``search/m
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -203,7 +204,11 @@ class WordScores:
             for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
             if 0 < term.df <= MAX_IDENTIFIED and is_identifier(word)
         }
-        for term in words.values():
+        asked = {word for reading in self.readings for word in reading.terms.words}
+        is_timed = any(map(_YEAR.fullmatch, asked))  # "Q2 of 2024" is a time, "Q2" a part
+        for word, term in words.items():
+            if is_timed and _QUARTER.fullmatch(word):
+                continue
             for number, (start, end) in enumerate(term.postings):
                 inner = self.owner.index.segments[number].term.rows[start:end]
                 inner = inner[self.totals[number][inner] > 0]  # neither dropped nor filtered
@@ -243,14 +248,28 @@ class WordScores:
         return columns
 
 
+# Times and forms of reports: "fy2024", "2024q2", "2q24", "10-k".
+_OF_REPORTS = re.compile(
+    r"fy'?(?:\d\d){1,2}(?:q[1-4])?|(?:\d\d){1,2}q[1-4]|(?:q[1-4]|[1-4]q)(?:\d\d){1,2}"
+    r"|(?:10|20|40|8|6)-?[kqf](?:/a)?"
+)
+_QUARTER = re.compile(r"q[1-4]|[1-4]q")
+_YEAR = re.compile(r"(?:fy)?(?:19|20)\d\d|fy\d\d")
+
+
 def is_identifier(term: str) -> bool:
     """Return whether a term names one thing: it has letters and digits, or numbers in parts.
 
+    Times and forms of reports name documents, not places.
+
     >>> [is_identifier(term) for term in ("rg-58", "gc200", "314.23(f)", "2.5", "1984", "wire")]
     [True, True, True, False, False, False]
+    >>> [is_identifier(term) for term in ("fy2024", "2q24", "2024q2", "10-k")]
+    [False, False, False, False]
     """
     has_digit = any(map(str.isdigit, term))
-    return has_digit and (any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1)
+    is_part = any(map(str.isalpha, term)) or sum(not c.isalnum() for c in term) > 1
+    return has_digit and is_part and not _OF_REPORTS.fullmatch(term)
 
 
 class Scores(Protocol):
@@ -379,6 +398,8 @@ class Gather:
         pool = replace(pool, limit=table.limit, score_rows=score_rows, seconds=seconds)
         if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
             pool = pool.with_note(NO_WORD)
+        if factors is not None and factors.note:
+            pool = pool.with_note(factors.note)
         pool = pool.best(limit)
         return self._routed(pool, route) if route else pool
 

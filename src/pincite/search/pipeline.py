@@ -27,6 +27,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
 from pincite.model.types import PairScorer, Query, section_of
 from pincite.search.candidates import Candidates, Step, Tier
+from pincite.search.documents import CardEvidence
 from pincite.search.evidence import FieldNames
 from pincite.search.gather import Gather, WordScorer, put_places_first
 from pincite.search.graph import NeighbourLift
@@ -322,6 +323,7 @@ class _Builder:
             has_aliases="aliases" not in out and tuning.alias_weight > 0,
             has_places="places" not in out and not is_plain,
             has_entities="names" not in out and not is_plain,
+            documents=None if "documents" in out else CardEvidence(self.index),
         )
 
     def _words(self) -> WordScorer | None:

@@ -43,6 +43,12 @@ def document(text: str, name: str = "0000123456-23-000001.md") -> Document:
     return parse(text.encode(), name, IngestSettings(profile="none")).document
 
 
+def test_a_registrant_whose_name_is_a_picture_is_whom_the_report_names_most() -> None:
+    cover = COVER.replace("TUGBOAT HOLDINGS, INC.", "o TRANSITION REPORT PURSUANT TO SECTION 13")
+    more = "The Company tows. " * 9 + "We at Tugboat Holdings, Inc. tow for Tow LLC. " * 3
+    assert document(cover.format(more=more)).meta["issuer"] == "Tugboat Holdings, Inc."
+
+
 def test_an_annual_report_is_named_by_issuer_form_and_period() -> None:
     found = document(COVER.format(more="In fiscal 2022 and fiscal 2021. " * 6))
     assert found.title == (

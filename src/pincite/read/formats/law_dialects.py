@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from pincite.model.dates import as_iso
 from pincite.model.locators import heading_label
-from pincite.read.dates import as_iso
 from pincite.read.extracted import ExtractedText
 from pincite.read.formats.blocks import (
     BlockWriter,

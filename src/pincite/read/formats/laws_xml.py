@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from pincite.model.dates import as_iso
 from pincite.model.errors import SourceError
-from pincite.read.dates import as_iso
 from pincite.read.extracted import ExtractedText
 from pincite.read.formats import law_dialects
 from pincite.read.formats.blocks import (

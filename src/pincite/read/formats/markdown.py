@@ -8,9 +8,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
+from pincite.model.dates import named_dates
 from pincite.model.locators import plain_words
 from pincite.read.card import card_fields
-from pincite.read.dates import named_dates
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
 
 TITLE_CHARS = 120
