@@ -93,6 +93,12 @@ def test_a_short_line_may_have_lost_its_breaks_as_well() -> None:
     assert locators(line) == ["9.1", "9.2"]
 
 
+def test_single_numbers_that_lead_up_to_one_with_parts_are_sections() -> None:
+    words = [f"{n}. You agree to this and to that without a title.{FILL * 3}" for n in range(1, 7)]
+    found = locators(*words, "7. Shares", "7.1 Trades. They are.", "7.2 Orders. They are.")
+    assert found == ["1", "2", "3", "4", "5", "6", "7", "7.1", "7.2"]
+
+
 def test_articles_are_numbered_by_words_too() -> None:
     parts = [
         "# ARTICLE ONE DEFINITIONS",

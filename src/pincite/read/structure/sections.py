@@ -19,6 +19,7 @@ _WITHIN = 8  # a title that stands within a section, whatever its number
 _LOST_BREAKS = 160  # a longer line may have lost its breaks: paragraphs begin within it
 _LOOK = 250  # characters behind a label that tell whether it is one
 _MANY_KNOWN = 3
+_LONG_RUN = 5  # single numbers that go through a document
 _BACK = 60.0  # numbers do not go back without a reason
 _CERTAIN = 1e6  # the cost of taking for words what the document calls a heading
 _BEAM = 24
@@ -255,17 +256,20 @@ def _supported(chosen: Sequence[_Candidate], length: int) -> list[_Candidate]:
     """Return the sections, without single numbers that may as well count the items of a list.
 
     "4." is a section where other headings are numbered so, where "4.1" is one, or where such
-    numbers, most of them with titles, go through the whole document.
+    numbers, most of them with titles or one of them with a "4.1", go through the whole document.
     """
     bare = [c for c in chosen if _is_single(c)]
     others = [c for c in chosen if c not in bare]
     roots = {c.number[0] for c in others if len(c.number) > 1}
+    spans = bool(bare) and bare[-1].start - bare[0].start >= 0.25 * length
+    is_long = spans and len(bare) >= _LONG_RUN
     if not others:
         titled = sum(c.is_titled for c in bare)
-        spans = bool(bare) and bare[-1].start - bare[0].start >= 0.25 * length
-        if len(bare) >= 3 and (2 * titled >= len(bare) or (spans and len(bare) >= 5)):
+        if len(bare) >= 3 and (2 * titled >= len(bare) or is_long):
             return list(bare)
         return [c for c in bare if c.is_known]
+    if is_long and any(c.number[0] in roots for c in bare):
+        return list(chosen)
     return [c for c in chosen if c.is_known or c not in bare or c.number[0] in roots or c.is_titled]
 
 
