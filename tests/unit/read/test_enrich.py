@@ -526,3 +526,16 @@ def test_a_card_decides_before_any_sign() -> None:
     for kind, name in (("10-K", "filing"), ("contract", "contract"), ("act", "code")):
         told = Document("d.md", code.document.text, "Rules", {"kind": kind})
         assert choose_profile(told, code.chunks, load_profiles()).name == name
+
+
+@pytest.mark.parametrize("profile", ["contract", "filing"])
+def test_a_short_form_in_quotation_marks_is_another_name(profile: str) -> None:
+    text = (
+        "# Notes\n\nIt bears the Secured Overnight Financing Rate (“SOFR”). Value-at-risk"
+        ' ("VaR") is told. Any action or proceeding (“Action”) is brought here.\n'
+    )
+    found = Enriched(text, profile)
+    named = dict(zip(found.evidence("alias_of"), found.pairs("alias_of"), strict=True))
+    assert named["SOFR"][1] == "secured overnight financing rate"
+    assert named["VaR"][1] == "value-at-risk"
+    assert "Action" not in named

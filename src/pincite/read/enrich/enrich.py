@@ -29,6 +29,7 @@ from pincite.read.enrich.profile import KindRule, Profile
 
 # How far before "(AR)" its long form can begin.
 LONG_FORM_CHARS = 120
+_OPENING = '("“ '  # before a short form, in quotation marks or without
 # Across these, a long form does not reach.
 _BREAK = re.compile(r"[|();:]|\n\s*\n")
 
@@ -94,7 +95,8 @@ def _read_aliases(reading: ChunkReading, profile: Profile) -> None:
             if longs is None:
                 # The words of the sentence, or of the table's cell, that lead to a short form.
                 reach = max(view.start, found.start - LONG_FORM_CHARS)
-                before = _BREAK.split(view.text[reach : found.start - 1])[-1]
+                before = view.text[reach : found.start - 1].rstrip(_OPENING)
+                before = _BREAK.split(before)[-1]
                 term = plain_term(long_form(found.value, before))
             else:
                 term = plain_term(next(longs).value)
