@@ -47,7 +47,8 @@ class NameKind(IntEnum):
     WORD = 1  # a maker's name of one word: written as a name, or a word that others do not use
     BEGINNING = 2  # the first word of a maker's name: a word that others do not use
     TITLE = 3  # words of a title: words that others use less
-    CAPITALS = 4  # the ticker of shares, or initials: in capitals
+    TITLE_BEGINNING = 4  # the first words of a title: written as names, or hardly used by others
+    CAPITALS = 5  # the ticker of shares, or initials: in capitals
 
 
 def name_key(words: str) -> str:
@@ -100,7 +101,9 @@ def _of_title(title: str) -> tuple[tuple[str, NameKind], ...]:
     parts = [NAME_WORD.findall(work_of(part)) for part in _PARTS.split(title)]
     for words in parts:
         if words and words[0] not in _empty_words():
-            found += ((key, NameKind.TITLE) for key in _beginnings(words))
+            whole = name_key("".join(words))
+            kinds = {whole: NameKind.TITLE}
+            found += ((key, kinds.get(key, NameKind.TITLE_BEGINNING)) for key in _beginnings(words))
             if len(words) > 1 and not _PLACE.fullmatch(words[0]) and _NUMBER.fullmatch(words[1]):
                 found.append((name_key("".join(words[:2])), NameKind.SURE))  # "Part 97"
     if len(parts) == 1 and len(parts[0]) == 1:

@@ -244,9 +244,11 @@ class CardEvidence:
             rest = rest & (kinds != NameKind.TITLE)
             rest = rest & ((kinds != NameKind.BEGINNING) | words[0].is_free)
         if rest.any():
-            least = DISTINCT_WORD if len(words) == 1 else DISTINCT_WORDS
+            is_marked = all(word.is_marked for word in words)
+            is_loose = (kinds == NameKind.TITLE) | ((kinds == NameKind.TITLE_BEGINNING) & is_marked)
+            least = np.where(is_loose & (len(words) > 1), DISTINCT_WORDS, DISTINCT_WORD)
             fits = fits | (rest & (self._distinction(words, documents) >= least))
-        is_title = bool((kinds[fits] == NameKind.TITLE).all())
+        is_title = bool(np.isin(kinds[fits], (NameKind.TITLE, NameKind.TITLE_BEGINNING)).all())
         documents = documents[fits]
         if not 0 < len(documents) < len(self.cards):
             return None

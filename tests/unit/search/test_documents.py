@@ -159,6 +159,8 @@ RULES = {
         ("may a station transmit by SOR/86-304", ["c.md"]),
         ("What do the Life Raft Regulations say of stations?", ["c.md"]),
         ("What may an amateur station transmit?", []),
+        ("what do the life raft regulations say of stations", ["c.md"]),
+        ("Who sells a personal radio?", []),  # a thing; "Personal Radio" is how a title begins
         ("For the purposes of stations, what is a word?", []),
         ("What of the Application of an Amateur?", []),
         ("What did a station transmit in 1995?", []),
