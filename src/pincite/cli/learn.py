@@ -1,4 +1,4 @@
-"""pincite learn and clean: a ranker from judged questions, and questions that can be used."""
+"""pincite learn, adapt and clean: what judged questions teach, and questions that can be used."""
 
 from __future__ import annotations
 
@@ -51,6 +51,43 @@ def learn(call: Call, questions: Path, model: Path, kind: str, k: int, anyway: b
         "(or, of few documents, the section)",
     )
     say(f"use it with --set search.ranker={model}")
+
+
+@command("adapt")
+@argument("questions", type=PATH, required=False, help="Judged questions; see docs/evaluate.md.")
+@option("--synthetic", is_flag=True, help="Learn from questions made from the documents.")
+@option("--out", "file", type=PATH, required=True, help="File of the adapter that is written.")
+@option("--anyway", is_flag=True, help="Write an adapter that is not worth it.")
+def adapt(call: Call, questions: Path | None, synthetic: bool, file: Path, anyway: bool) -> None:
+    """Fit questions of this corpus to its vectors, and say whether it is worth it."""
+    from pincite.cli.terminal import tell
+    from pincite.measure.adapt import learned, lessons_of, worth_of
+    from pincite.measure.questions import load, synthetic_set
+    from pincite.measure.synthetic import made_questions
+    from pincite.search.reader import IndexReader
+
+    if (questions is None) != synthetic:
+        raise click.UsageError("give a file of questions, or --synthetic")
+    index = IndexReader.open(call.index, call.settings)
+    with index.snapshot:
+        asked = load(questions) if questions else synthetic_set(made_questions(index.snapshot))
+        lessons = lessons_of(index, asked.questions)
+        worth = worth_of(index, lessons, tell)
+        is_kept = worth.is_worth_it or anyway
+        if is_kept:
+            learned(index, lessons, worth).save(file)
+    if call.as_json:
+        print_json({"adapter": str(file) if is_kept else None, **worth.plain()})
+        return
+    say(f"{len(lessons.questions)} questions, each asked by a map that had not seen its document")
+    for name, gain in worth.gains.items():
+        low, high = gain.interval
+        said = f"{worth.before[name]:.3f} before, {worth.after[name]:.3f} adapted"
+        say(f"{name:<8} {said} ({low:+.3f} to {high:+.3f}): {gain.verdict}")
+    if is_kept:
+        say(f"use it with --set search.adapter={file}")
+    else:
+        say("not worth it: nothing is written (--anyway writes it all the same)")
 
 
 @command("clean", index=False, settings=False)

@@ -36,6 +36,7 @@ COMMANDS = {
     "judgements": "judgements:judgements",
     "tune": "tune:tune",
     "learn": "learn:learn",
+    "adapt": "learn:adapt",
     "clean": "learn:clean",
     "mcp": "serve:mcp",
 }

@@ -87,6 +87,8 @@ class SearchSettings:
     late_weight: float = 0.0
     # File of a learned model that reorders the best candidates (docs/learned.md); empty: none.
     ranker: str = ""
+    # File of an adapter for the questions of this corpus (docs/learned.md); empty: none.
+    adapter: str = ""
     # Search only the likeliest parts of a collection (docs/search.md has what it buys): "folder"
     # (the first part of a document's id), "document", or "chapter" (its top headings).
     route_by: Literal["off", "folder", "document", "chapter"] = "off"

@@ -12,6 +12,7 @@ from pincite.encode.encoders import unrelated_cosine
 from pincite.encode.models import STATIC, Encoder
 from pincite.index.opened import Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, Pairs, VectorIndex
+from pincite.search.adapter import QueryAdapter
 from pincite.search.documents import DocumentFactors, weigh
 from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
@@ -30,10 +31,17 @@ class Meaning:
 
     name = "dense"
 
-    def __init__(self, vectors: VectorIndex, encoder: Encoder, rows: Rows) -> None:
+    def __init__(
+        self,
+        vectors: VectorIndex,
+        encoder: Encoder,
+        rows: Rows,
+        adapter: QueryAdapter | None = None,
+    ) -> None:
         self.vectors = vectors
         self.encoder = encoder
         self.rows = rows
+        self.adapter = adapter
         # Several stages may ask for one question.
         self.encode: Callable[[str], Array] = lru_cache(REMEMBERED_QUESTIONS)(self._encode)
         # And answers compare the same sentences with one question after the other.
@@ -42,7 +50,7 @@ class Meaning:
     @property
     def key(self) -> str:
         """A name for all that its scores depend on."""
-        return f"{self.name} {self.encoder.spec.id}"
+        return f"{self.name} {self.encoder.spec.id}{' adapted' if self.adapter else ''}"
 
     @cached_property
     def floor(self) -> float:
@@ -63,7 +71,7 @@ class Meaning:
         """Return the vector of a question, which is to be written as it was meant."""
         vector = self.encoder.encode_query(self.encoder.spec.query_prefix + text)
         self.vectors.check(len(vector))
-        return vector.astype(np.float32)
+        return vector.astype(np.float32) if self.adapter is None else self.adapter(vector)
 
     def cosines(self, text: str, rows: Array) -> Array:
         """Return how near rows are to a question."""

@@ -26,6 +26,7 @@ from pincite.model.editions import years
 from pincite.model.errors import ConfigError
 from pincite.model.settings import LATE, Settings
 from pincite.model.types import PairScorer, Query, section_of
+from pincite.search.adapter import QueryAdapter
 from pincite.search.candidates import Candidates, Step, Tier
 from pincite.search.documents import CardEvidence
 from pincite.search.evidence import FieldNames
@@ -416,7 +417,9 @@ def open_meaning(settings: Settings, index: OpenIndex, rows: Rows) -> Meaning:
     if encoder is None:
         raise ConfigError("no embedding model", hint="set embedding.model")
     spec = encoder.spec
-    return Meaning(VectorIndex(index.snapshot, spec.id, spec.stand_in), encoder, rows)
+    file = settings.search.adapter
+    adapter = QueryAdapter.load(file, spec.id) if file else None
+    return Meaning(VectorIndex(index.snapshot, spec.id, spec.stand_in), encoder, rows, adapter)
 
 
 def _no_vectors(spec: ModelSpec | None) -> str:
