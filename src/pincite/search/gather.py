@@ -32,6 +32,10 @@ HYBRID = "hybrid"  # several scorers, fused
 WINDOW_K1 = 0.2
 # An identifier that more chunks have is a name for something, not for a place.
 MAX_IDENTIFIED = 20
+# Who writes no more terms than these looks a number up: "14.313 MHz", "1500 watts". In a question
+# numbers are as often an example, and what has them first was worse (decision 35).
+LOOKED_UP = 3
+MIN_DIGITS = 3
 
 
 class RowEvidence(Protocol):
@@ -202,7 +206,8 @@ class WordScores:
             word: term
             for reading in self.readings
             for word, term in zip(reading.terms.words, reading.terms.terms, strict=True)
-            if 0 < term.df <= MAX_IDENTIFIED and is_identifier(word)
+            if 0 < term.df <= MAX_IDENTIFIED
+            and (is_identifier(word) or (is_number(word) and len(reading.terms.words) <= LOOKED_UP))
         }
         asked = {word for reading in self.readings for word in reading.terms.words}
         is_timed = any(map(_YEAR.fullmatch, asked))  # "Q2 of 2024" is a time, "Q2" a part
@@ -255,6 +260,16 @@ _OF_REPORTS = re.compile(
 )
 _QUARTER = re.compile(r"q[1-4]|[1-4]q")
 _YEAR = re.compile(r"(?:fy)?(?:19|20)\d\d|fy\d\d")
+
+
+def is_number(term: str) -> bool:
+    """Return whether a term is a number of three digits at least, and no year.
+
+    >>> [is_number(term) for term in ("14.313", "1,500", "902", "60", "2024", "rg-58", "wire")]
+    [True, True, True, False, False, False, False]
+    """
+    is_long = sum(map(str.isdigit, term)) >= MIN_DIGITS
+    return is_long and not any(map(str.isalpha, term)) and not _YEAR.fullmatch(term)
 
 
 def is_identifier(term: str) -> bool:

@@ -22,6 +22,9 @@ from pincite.search.candidates import Candidates
 from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.store.files import Array
 
+# So many of the best candidates are compared. Fixed, so that top 10 is a prefix of top 100.
+COMPARED = 30
+
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
@@ -47,31 +50,35 @@ class LateInteraction:
         self.weight = weight
 
     def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
-        """Return the table with scores and matches mixed, each from worst to best candidate.
+        """Return the table with scores and matches of the best candidates mixed.
 
-        What a query names stays before the rest: only likeness is weighed against likeness.
+        Both go from the worst of those that are compared to the best, so that the others stay
+        behind. What a query names stays before the rest: only likeness is weighed against likeness.
         """
-        is_open = ~table.is_named
-        likeness = np.flatnonzero(is_open)
-        is_named = len(likeness) < len(table)
-        if len(likeness) < 2 or (is_named and is_bare_name(query.text)):
+        compared = table.open_to_reranking()
+        is_named = len(compared) < len(table)
+        compared = compared[:COMPARED]
+        if len(compared) < 2 or (is_named and is_bare_name(query.text)):
             return table
         start = time.perf_counter()
-        matches = self.matches(query.text, table.names(likeness))
+        matches = self.matches(query.text, table.names(compared))
         seconds = {**table.seconds, "late_words": time.perf_counter() - start}
         known = ~np.isnan(matches)
         if not known.any():
             return table
-        low, high = matches[known].min(), matches[known].max()
-        shares = np.where(known, (matches - low) / max(high - low, 1e-9), 0.0)
-        # In proportion as (1 - weight) × score + weight × match over the candidates' range, but
-        # on the scale of the scores, so that tiers stay apart.
-        room = np.ptp(table.score[likeness])
-        kept = np.where(is_open, 1 - self.weight, 1.0)
+        score = table.score[compared]
+        # Of the last tier: those behind are of it or of a lower one.
+        low = float(score[table.tier[compared] == table.tier[compared[-1]]].min())
+        room = float(np.ptp(score))
+        worst, best = matches[known].min(), matches[known].max()
+        # What has no vectors of tokens keeps its score.
+        mixed = np.where(known, low + room * (matches - worst) / max(best - worst, 1e-9), score)
+        kept = np.ones(len(table))
+        kept[compared] = 1 - self.weight
         parts = {name: kept * values for name, values in table.parts.items()}
         parts[self.name], raw = np.full(len(table), np.nan), np.full(len(table), np.nan)
-        parts[self.name][likeness] = self.weight * shares * room
-        raw[likeness] = matches
+        parts[self.name][compared] = self.weight * mixed
+        raw[compared] = matches
         return replace(table, parts=parts, raw={**table.raw, self.name: raw}, seconds=seconds)
 
     def matches(self, question: str, ids: Sequence[str]) -> Array:

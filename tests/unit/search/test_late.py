@@ -14,7 +14,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.settings import SearchSettings, Settings
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
-from pincite.search.late import LateInteraction
+from pincite.search.late import COMPARED, LateInteraction
 from pincite.update import embed_index, ingest_files
 
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -61,8 +61,19 @@ def test_parts_add_up_and_nothing_is_lost(index: Index) -> None:
     assert after.names(after.order()) != before.names()
     for hit in after.hits():
         assert hit.score == pytest.approx(sum(hit.features.values()))
-        assert -1 <= hit.raw["late"] <= 1
+        assert -1 <= hit.raw.get("late", 0) <= 1
     assert after.score.max() <= before.score.max() + 1e-9
+
+
+def test_the_best_are_compared_and_all_others_stay_behind_them(index: Index) -> None:
+    before = index.searcher.find(Query(QUESTION), 60)
+    after = late(index)(index.parse(QUESTION), before)
+    names = after.names(after.order())
+    assert set(names[:COMPARED]) == set(before.names()[:COMPARED])
+    assert names[COMPARED:] == before.names()[COMPARED:]
+    assert np.isnan(after.raw["late"][COMPARED:]).all()
+    # The same whatever number is asked for.
+    assert names[:10] == late(index)(index.parse(QUESTION), before.best(40)).best(10).names()
 
 
 def test_what_a_query_names_stays_first(index: Index) -> None:
@@ -79,6 +90,10 @@ def test_chunks_without_tokens_keep_their_order(index: Index) -> None:
     unknown = Candidates.of(["a" * 16, "b" * 16], {"terms": np.array([2.0, 1.0])})
     assert late(index)(index.parse(QUESTION), unknown) is unknown
     assert np.isnan(late(index).matches(QUESTION, ["a" * 16])).all()
+    found = index.searcher.find(Query(QUESTION), 3)
+    joined = found.joined(Candidates.of(["a" * 16], {"terms": np.array([found.score.mean()])}))
+    mixed = late(index)(index.parse(QUESTION), joined)
+    assert mixed.score[-1] == pytest.approx(joined.score[-1])
 
 
 def test_without_a_weight_there_is_no_stage_and_nothing_is_kept(
