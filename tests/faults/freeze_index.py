@@ -20,6 +20,7 @@ from pincite.model.tuning import Tuning
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import parse
 from pincite.store.format import FORMAT
+from pincite.store.manifest import current, has_pointer
 from pincite.update import embed_index
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -29,8 +30,13 @@ SETTINGS = Settings(tuning=Tuning(cache=False))
 
 
 def put(folder: Path, name: str, text: str) -> None:
-    """Put one text into the index as a generation of its own."""
+    """Put one text into the index as a generation of its own, with the profiles it was made with.
+
+    Of newer profiles a user is told to make it anew; here it is the format that is tried.
+    """
     profile = profile_fingerprint(SETTINGS.ingest.profile)
+    if has_pointer(folder):
+        profile = current(folder).shape["profile"]["fingerprint"]
     with IndexBuilder(folder, SETTINGS, profile=profile) as builder:
         builder.put(parse(text.encode(), name, SETTINGS.ingest, source=f"samples/{name}"))
         builder.flush()

@@ -195,7 +195,7 @@ _NOBODY = re.compile(
 def most_named(text: str) -> str:
     """Return the company that a text names most; empty if it names none three times.
 
-    >>> most_named("Tug Co., Inc. tows. Barges of Tug Co., Inc. and Tow LLC. At Tug Co., Inc. we")
+    >>> most_named("Tug Co., Inc. tows. Tow LLC asks Tug Co., Inc. to. We at Tug Co., Inc. do.")
     'Tug Co., Inc.'
     """
     told = Counter(_ARTICLE.sub("", found["name"]) for found in _ENTITY.finditer(text))

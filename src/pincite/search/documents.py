@@ -264,8 +264,10 @@ class CardEvidence:
         for number, segment in enumerate(index.lexical.segments):
             has = np.array(segment.live)
             for readings in terms:
-                rows = [segment.term.rows[slice(*each.postings[number])] for each in readings]
-                has &= np.isin(np.arange(len(has)), np.concatenate([NO_ROWS, *rows]))
+                is_there = np.zeros(len(has), dtype=bool)
+                for each in readings:
+                    is_there[segment.term.rows[slice(*each.postings[number])]] = True
+                has &= is_there
             owners = cards.documents[np.flatnonzero(has) + cards.offsets[number]]
             found += np.bincount(owners, minlength=len(cards))
         own, size = found[documents].sum(), cards.sizes[documents].sum()

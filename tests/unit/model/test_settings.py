@@ -116,7 +116,7 @@ def test_parts_are_left_out_by_name() -> None:
     assert settings.leaving_out("graph").taking_in("names").left_out == {"graph", "typos"}
     with pytest.raises(ConfigError, match="no part 'name'") as caught:
         load_settings(overrides=["search.without=typos,name"])
-    assert "places, names, aliases" in caught.value.hint
+    assert "places, names, documents" in caught.value.hint
 
 
 def test_a_shape_is_stored_as_it_always_was() -> None:
