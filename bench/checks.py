@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TypeVar
+
+Item = TypeVar("Item")
+QUESTIONS = "PINCITE_BENCH_QUESTIONS"  # how many of a set are asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,18 @@ def data_folder(named: str = "") -> Path:
     """Return the folder with the open data: the one named, `PINCITE_DATA`, or the one beside us."""
     beside = Path(__file__).parents[2] / "shared" / "data"
     return Path(named or os.environ.get("PINCITE_DATA") or beside)
+
+
+def sampled(items: Sequence[Item], key: Callable[[Item], str]) -> list[Item]:
+    """Return as many questions as `--questions` asks for, by the hash of their keys; or all.
+
+    Of two samples the smaller is a part of the larger.
+    """
+    count = int(os.environ.get(QUESTIONS) or 0)
+    if not count or count >= len(items):
+        return list(items)
+    order = sorted(items, key=lambda item: hashlib.sha256(key(item).encode()).hexdigest())
+    return order[:count]
 
 
 def show(check: str, figures: list[Figure], seconds: float) -> None:
@@ -54,7 +72,10 @@ def run_checks(package: str, about: str) -> None:
     parser.add_argument("check", nargs="*", help=f"any of: {', '.join(checks)}")
     parser.add_argument("--data", default="", help="folder with the open data")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--questions", type=int, default=0, help="at most so many of a set")
     options = parser.parse_args()
+    if options.questions:
+        os.environ[QUESTIONS] = str(options.questions)
     if unknown := set(options.check) - set(checks):
         parser.error(f"no check {', '.join(sorted(unknown))}; there are {', '.join(checks)}")
     data = data_folder(options.data)

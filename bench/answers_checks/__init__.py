@@ -1,0 +1,1 @@
+"""Checks of answers, one module a set of questions."""
