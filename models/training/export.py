@@ -1,9 +1,9 @@
-"""A trained cross-encoder as files that Pincite serves: model.onnx, tokenizer.json, model.json."""
+"""A trained cross-encoder or reader as files that are served: graph, tokenizer and facts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ from training.graph import WIDTH, Graph, save_quantised
 from training.loop import Calibrated
 
 
-def build(weights: Mapping[str, Array]) -> Any:
-    """Return the cross-encoder as a float model: one pair a call, question first.
+def read_pair(graph: Graph) -> tuple[str, str, str]:
+    """Add what reads a pair; return its tokens' vectors, how well words match, and the whole.
 
-    Its score is how well the words of both match after they have read each other (MaxSim inside
-    the joint encoding), plus what a small network makes of the pair as a whole.
+    One pair a call, question first: the match is MaxSim inside the joint encoding, the whole is
+    what a small network makes of the pair.
     """
-    graph = Graph(dict(weights))
     value = graph.encoded(graph.embedded("input_ids", "token_type_ids"))
     first = graph.constant("axis_1", np.array([1]))
     one, two = graph.constant("one", np.array([1])), graph.constant("two", np.array([2]))
@@ -49,13 +48,42 @@ def build(weights: Mapping[str, Array]) -> Any:
     start = graph.add("Squeeze", graph.add("Slice", value, zero, one, first), first)
     mean = graph.add("ReduceMean", passage, first, keepdims=0)
     both = graph.add("Concat", start, mean, axis=1)
-    deep = graph.linear(graph.add("Tanh", graph.linear(both, "dense")), "out")
-    deep = graph.add("Squeeze", deep, first)
-    graph.add("Add", graph.add("Add", late, deep), graph.weight("match.bias"), output="logits")
+    return value, late, graph.add("Tanh", graph.linear(both, "dense"))
+
+
+def score_pair(graph: Graph, late: str, whole: str, output: str) -> None:
+    """Add the score of a pair: how well its words match, and what the whole of it says."""
+    first = graph.constant("axis_1", np.array([1]))
+    deep = graph.add("Squeeze", graph.linear(whole, "out"), first)
+    graph.add("Add", graph.add("Add", late, deep), graph.weight("match.bias"), output=output)
+
+
+def build(weights: Mapping[str, Array]) -> Any:
+    """Return the cross-encoder as a float model."""
+    graph = Graph(dict(weights))
+    _, late, whole = read_pair(graph)
+    score_pair(graph, late, whole, "logits")
     assert weights["dense.weight"].shape == (WIDTH, 2 * WIDTH)
     return graph.model(
         "pincite-cross-encoder", ["input_ids", "token_type_ids"], {"logits": ["texts"]}
     )
+
+
+def build_reader(weights: Mapping[str, Array]) -> Any:
+    """Return the reader as a float model: a score, span or yes or no, and logits of each token."""
+    graph = Graph(dict(weights))
+    value, late, whole = read_pair(graph)
+    score_pair(graph, late, whole, "answers")
+    last = [graph.linear(whole, "kind"), graph.linear(value, "place")]
+    for name, output in zip(last, ("kinds", "places"), strict=True):
+        graph.add("Identity", name, output=output)
+    kinds, places = (len(weights[f"{name}.bias"]) for name in ("kind", "place"))
+    outputs: dict[str, list[Any]] = {
+        "answers": ["texts"],
+        "kinds": ["texts", kinds],
+        "places": ["texts", "length", places],
+    }
+    return graph.model("pincite-reader", ["input_ids", "token_type_ids"], outputs)
 
 
 def save(
@@ -64,14 +92,15 @@ def save(
     target: Path,
     facts: Mapping[str, Any],
     *,
+    make: Callable[[Mapping[str, Array]], Any] = build,
     whole: Path | None = None,
 ) -> None:
-    """Write the folder of a cross-encoder; ``facts`` go into model.json beside hashes.
+    """Write the folder of a model that reads pairs; ``facts`` go into model.json beside hashes.
 
     That file comes last: a crash before it leaves a folder that is refused, not a mixture.
     """
     target.mkdir(parents=True, exist_ok=True)
-    save_quantised(build(weights), target / "model.onnx", whole=whole)
+    save_quantised(make(weights), target / "model.onnx", whole=whole)
     sync(target / "model.onnx")
     write_durably(target / "tokenizer.json", tokenizer.encode())
     hashes = {

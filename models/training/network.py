@@ -55,7 +55,14 @@ class Network:
 
     def logits(self, batch: Batch) -> Any:
         """Return one score a pair."""
-        torch, functional = self.torch, self.torch.nn.functional
+        value = self.encoded(batch)
+        return self.matched(value, batch) + self._linear(self.pooled(value, batch), "out").squeeze(
+            -1
+        )
+
+    def encoded(self, batch: Batch) -> Any:
+        """Return the vectors of all tokens after they have read each other."""
+        torch = self.torch
         ids, types = torch.from_numpy(batch.ids), torch.from_numpy(batch.types)
         bias = torch.where(torch.from_numpy(batch.is_token), 0.0, -1e4)[:, None, None, :]
         with torch.no_grad():
@@ -67,6 +74,11 @@ class Network:
                 value = self._layer(value, number, bias)
         for number in range(self.frozen, LAYERS):
             value = self._layer(value, number, bias)
+        return value
+
+    def matched(self, value: Any, batch: Batch) -> Any:
+        """Return how well the question's words find their like in the passage."""
+        torch, functional = self.torch, self.torch.nn.functional
         is_question = torch.from_numpy(batch.is_question)
         is_passage = torch.from_numpy(batch.is_passage)
         unit = functional.normalize(value, dim=-1)
@@ -74,11 +86,15 @@ class Network:
         gate = self._linear(value, "gate").squeeze(-1).clamp(-4, 4)
         weight = torch.exp(gate) * is_question
         match = (weight * near.amax(-1)).sum(-1) / weight.sum(-1).clamp(min=1e-6)
+        return self.weights["match.scale"] * match + self.weights["match.bias"]
+
+    def pooled(self, value: Any, batch: Batch) -> Any:
+        """Return what a small network makes of each pair as a whole."""
+        is_passage = self.torch.from_numpy(batch.is_passage)
         count = is_passage.sum(1, keepdim=True).clamp(min=1)
         mean = (value * is_passage[..., None]).sum(1) / count
-        both = torch.tanh(self._linear(torch.cat([value[:, 0], mean], -1), "dense"))
-        deep = self._linear(both, "out").squeeze(-1)
-        return self.weights["match.scale"] * match + deep + self.weights["match.bias"]
+        both = self.torch.cat([value[:, 0], mean], -1)
+        return self.torch.tanh(self._linear(both, "dense"))
 
     def _linear(self, value: Any, name: str) -> Any:
         return self.torch.nn.functional.linear(
