@@ -88,7 +88,7 @@ def _said(session: Any, tokens: ReaderTokens, example: Example) -> tuple[Any, st
     """Return the stretch, the kind and the score that a model gives an example."""
     labelled = tokens.labelled([example])
     given = {"input_ids": labelled.batch.ids, "token_type_ids": labelled.batch.types}
-    answers, kinds, places = session.run(["answers", "kinds", "places"], given)
+    answers, kinds, places = session.run(["answers", "answer_kinds", "token_places"], given)
     allowed = labelled.batch.is_passage & (np.arange(places.shape[1]) >= labelled.begins[:, None])
     (first, last, _), *_ = best_spans(places[..., 0], places[..., 1], allowed)
     return (first, last), KINDS[int(kinds[0].argmax())], float(answers[0])

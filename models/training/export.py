@@ -75,13 +75,13 @@ def build_reader(weights: Mapping[str, Array]) -> Any:
     value, late, whole = read_pair(graph)
     score_pair(graph, late, whole, "answers")
     last = [graph.linear(whole, "kind"), graph.linear(value, "place")]
-    for name, output in zip(last, ("kinds", "places"), strict=True):
+    for name, output in zip(last, ("answer_kinds", "token_places"), strict=True):
         graph.add("Identity", name, output=output)
     kinds, places = (len(weights[f"{name}.bias"]) for name in ("kind", "place"))
     outputs: dict[str, list[Any]] = {
         "answers": ["texts"],
-        "kinds": ["texts", kinds],
-        "places": ["texts", "length", places],
+        "answer_kinds": ["texts", kinds],
+        "token_places": ["texts", "length", places],
     }
     return graph.model("pincite-reader", ["input_ids", "token_type_ids"], outputs)
 
