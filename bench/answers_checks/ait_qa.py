@@ -41,8 +41,8 @@ def as_markdown(table: dict[str, Any]) -> str:
     heads = [BELOW.join(_cells(head)) for head in table["column_header"]]
     names = [BELOW.join(_cells(row)) for row in table["row_header"]]
     rows = [list(_cells(row)) for row in table["data"]]
-    if names:
-        heads, rows = ["", *heads], [[name, *row] for name, row in zip(names, rows, strict=True)]
+    if names:  # of some tables the source has a name more than rows
+        heads, rows = ["", *heads], [[name, *row] for name, row in zip(names, rows, strict=False)]
     written = ["| " + " | ".join(heads).lstrip() + " |", "|" + "---|" * len(heads)]
     return "\n".join([*written, *("| " + " | ".join(row) + " |" for row in rows)])
 
