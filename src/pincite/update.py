@@ -8,7 +8,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -412,12 +412,12 @@ def _embed(
         for each in work:
             if each.vectors is not None:
                 check_dimension(each.vectors, encoder.spec.dimension, spec.id)
-        # To look a vector up takes longer than to add up those of words.
-        has_cache = settings.tuning.cache and spec.id != STATIC.id
-        home = cache_folder() if has_cache else None
+        # To look a vector up, or to ask a node for it, takes longer than to add up those of words.
+        is_quick = spec.id == STATIC.id
+        home = cache_folder() if settings.tuning.cache and not is_quick else None
         with (
             closing(VectorCache(encoder, home)) as cache,
-            connected(settings.cluster) as cluster,
+            nullcontext() if is_quick else connected(settings.cluster) as cluster,
         ):
             encoding = _Encoding(snapshot, settings, cache, cluster, sum(len(e.rows) for e in work))
             for each in work:
