@@ -23,6 +23,7 @@ from pincite.model.profiles import TomlReader, profile_text, profile_values
 from pincite.model.settings import StoreSettings
 from pincite.model.tables import Table, parse_table
 from pincite.model.types import Chunk, Filters, Link
+from pincite.model.vocabulary import field_words
 from pincite.store.files import Array
 from pincite.store.location import Location, open_snapshot
 from pincite.store.snapshot import Snapshot
@@ -66,7 +67,12 @@ class Corrections:
         return found
 
     def _find(self, word: str) -> str:
-        """Return the nearest word of the index, the most frequent of equally near ones."""
+        """Return the nearest word of the index, the most frequent of equally near ones.
+
+        None for the word of a field ("capex"): it is as it was meant.
+        """
+        if word in field_words():
+            return ""
         near = [
             (slips, each[0] != word[0], -frequency, each)
             for slips, each in self._vocabulary.near(word)

@@ -49,6 +49,17 @@ def shipped_vocabularies() -> tuple[FieldVocabulary, ...]:
     return tuple(each for each in found if each.cards and each.asks)
 
 
+@cache
+def field_words() -> frozenset[str]:
+    """Return the words of all names that the shipped profiles know; none is a typing error.
+
+    >>> "capex" in field_words()
+    True
+    """
+    names = (name for field in shipped_vocabularies() for ask in field.asks for name in ask.names)
+    return frozenset(word for name in names for word in name.lower().split())
+
+
 def load_vocabulary(name: str) -> FieldVocabulary:
     """Return that of a profile by its name, or by the path of a TOML file."""
     values, _ = profile_values(profile_text(name), origin=name)

@@ -85,6 +85,13 @@ def test_a_named_range_stands_first_whole_and_in_order(
     assert all(passage.is_named for passage in found[: len(names)])
 
 
+def test_the_word_of_a_field_is_no_typing_error(make_index: Callable[..., Index]) -> None:
+    index = make_index({"a.md": "# Coast\n\nThe cape has a lighthouse, and a capstan.\n"})
+    assert index.parse("what was the capex of the lighthose?").corrections == {
+        "lighthose": "lighthouse"
+    }
+
+
 def test_what_is_read_of_a_query(make_index: Callable[..., Index]) -> None:
     index = make_index({"a.md": "# Code\n\n## 1.2 Boxes\n\n(a) A permit has a duration.\n"})
     query = index.parse("which duraton has 1.2(a), and 1.2(c)?", Filters())
