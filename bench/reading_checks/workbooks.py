@@ -2,7 +2,7 @@
 
 Documents: `xlsx`, and the workbooks that other readers bring for their tests, if a folder with them
 is named by `PINCITE_WORKBOOKS`. Each is read a second time by openpyxl (values that formulas were
-kept with) in an environment of its own, `PINCITE_PEERS`, a folder with `bin/python`; without it
+kept with) in an environment of its own, whose Python is named by `PINCITE_PEERS`; without it
 that is said and nothing is measured. Counted is every cell that shows something on a sheet that is
 shown: `index.cell(SHEET, "B7")`, or `index.show("SHEET!B7")` where words stand in no table, has to
 give its words. Numbers are the same where the number that is shown, percent and thousands taken
@@ -51,10 +51,9 @@ _FIGURE = re.compile(r"\d[\d,]*\.?\d*(?:E[+-]?\d+)?|\.\d+")
 
 def run(data: Path) -> list[Figure]:
     """Return the share of cells that are found, for both halves and for other workbooks."""
-    peers = os.environ.get("PINCITE_PEERS", "")
-    python = Path(peers) / "bin" / "python"
-    if not peers or not python.exists():
-        return [Figure("no openpyxl: name its environment by PINCITE_PEERS", 0.0)]
+    python = Path(os.environ.get("PINCITE_PEERS", ""))
+    if not python.is_file():
+        return [Figure("no openpyxl: name its Python by PINCITE_PEERS", 0.0)]
     files = sorted((data / "xlsx").glob("*.xlsx"), key=_digest)
     half = (len(files) + 1) // 2
     figures = _figures("xlsx, looked at", files[:half], python)
