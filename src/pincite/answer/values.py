@@ -16,6 +16,8 @@ Verdict = Literal["supported", "unsupported", "uncited"]
 Reason = Literal[
     "not_in_corpus", "removed_in_this_edition", "referenced_but_missing", "low_confidence"
 ]
+# An answer; places that may hold it, and no answer; or neither, and why.
+State = Literal["found", "candidates", "not_found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. ``text`` is what the tokens of its stream join to."""
+    """A whole answer. ``text`` is what the tokens of its stream join to.
+
+    ``short`` is the answer itself, where there is one in a few words: "yes", "no", words of a
+    document, a cell with its unit and scale. ``short_spans`` is where these stand.
+    """
 
     question: str
     text: str
@@ -173,6 +179,15 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     seconds: Mapping[str, float] = field(default_factory=dict)  # by phase
     notes: tuple[str, ...] = ()  # what the reader should know of how it was made
+    short: str = ""
+    short_spans: tuple[Span, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """Whether this answers, only names places that may, or says that nothing does."""
+        if self.abstention is None:
+            return "found"
+        return "candidates" if self.abstention.reason == "low_confidence" else "not_found"
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -182,6 +197,9 @@ class Answer:
     def plain(self) -> dict[str, Any]:
         return {
             "question": self.question,
+            "state": self.state,
+            "short": self.short,
+            "short_spans": [_plain_place(each) for each in self.short_spans],
             "text": self.text,
             "sentences": [each.plain() for each in self.sentences],
             "sources": [each.plain() for each in self.sources],
@@ -262,6 +280,19 @@ class GenerationEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class ShortEvent:
+    """The answer itself in a few words, before the tokens that show where it stands."""
+
+    name: ClassVar[str] = "short"
+    short: str
+    short_spans: tuple[Span, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        spans = [_plain_place(each) for each in self.short_spans]
+        return {"short": self.short, "short_spans": spans}
+
+
+@dataclass(frozen=True, slots=True)
 class TokenEvent:
     """The next words of the answer."""
 
@@ -338,6 +369,7 @@ Event = (
     SearchEvent
     | ContextEvent
     | GenerationEvent
+    | ShortEvent
     | TokenEvent
     | CitationEvent
     | RejectedEvent

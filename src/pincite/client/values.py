@@ -180,7 +180,11 @@ def _read(told: Mapping[str, Any], name: str, hint: Any) -> Any:
         return "" if value is None and hint is str else _frozen(value)
 
     def one(part: Any) -> Any:
-        return _place(told["document"], *part) if inner is Span else made(inner, part)
+        if inner is not Span:
+            return made(inner, part)
+        # Spans inside a place say only where in its document; others name theirs.
+        named = isinstance(part, dict)
+        return _place(*((part["document"], *part["span"]) if named else (told["document"], *part)))
 
     return tuple(map(one, value)) if get_origin(hint) is tuple else one(value)
 

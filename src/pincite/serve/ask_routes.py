@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Asker, Message
-from pincite.answer.values import CompleteEvent, ErrorEvent, Event
+from pincite.answer.values import CompleteEvent, ErrorEvent, Event, State
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
@@ -164,7 +164,7 @@ data: {"source": 1, "locator": "250.56(B)", "quote": "…", "ok": true}
 
 id: 5
 event: complete
-data: {"text": "…", "sentences": […], "sources": […]}
+data: {"state": "found", "short": "2.4 m", "text": "…", "sentences": […], "sources": […]}
 """
 
 
@@ -188,6 +188,9 @@ class AnswerReply(BaseModel):
     collection: str
     generation: int
     question: str
+    state: State
+    short: str
+    short_spans: list[dict[str, Any]]
     text: str
     sentences: list[dict[str, Any]]
     sources: list[dict[str, Any]]

@@ -35,11 +35,14 @@ ANSWER = Answer(
     Usage(5, 6, 0.5, True),
     {"total": 0.5},
     ("a note",),
+    "ten",
+    (SPAN, Span("b.md", 0, 3)),
 )
 ALL = [
     values.SearchEvent("why?", "why", 3, 0.5, {"wy": "why"}),
     values.ContextEvent((SOURCE,), 12),
     values.GenerationEvent("some-model"),
+    values.ShortEvent("ten", (SPAN, Span("b.md", 0, 3))),
     values.TokenEvent(ODD),
     values.CitationEvent(CITED, 0),
     values.RejectedEvent(BARE, 0),
