@@ -272,7 +272,7 @@ def test_references_to_other_documents_and_to_nowhere(agent: Agent) -> None:
 
 def test_ask_answers_with_citations_that_can_be_fetched(agent: Agent) -> None:
     answer = agent.call("ask", question="How far apart do two earth rods have to be?")
-    assert answer["is_answered"] and answer["why_not"] == ""
+    assert answer["state"] == "found" and answer["why_not"] == ""
     assert answer["citations"]
     assert answer["citations"][0]["citation"].endswith(", 250.56(B)")
     for citation in answer["citations"]:

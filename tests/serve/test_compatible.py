@@ -10,8 +10,11 @@ import httpx
 import numpy as np
 import pytest
 
+from pincite.answer.values import Abstention, Answer, CitedPlace
 from pincite.encode.encoders import open_encoder
 from pincite.model.settings import Encoding, merged
+from pincite.model.types import Span
+from pincite.serve.openai_routes import Completion
 
 from .conftest import client, run, settings
 
@@ -71,6 +74,23 @@ def test_a_chat_hears_that_there_is_no_answer(sample_index: Path) -> None:
     told = run(ask())
     assert told["choices"][0]["message"]["content"]
     assert told["abstention"]["reason"] and not told["citations"]
+
+
+def test_a_chat_says_the_short_answer_first() -> None:
+    span = Span("a.md", 0, 11)
+    answer = Answer("q", "2.4 m apart [1]", short="2.4\nm", short_spans=(span,))
+    told = Completion("id", "pincite").whole(answer)
+    assert told["choices"][0]["message"]["content"] == "2.4 m\n\n2.4 m apart [1]"
+    assert (told["state"], told["short"]) == ("found", "2.4\nm")
+    assert told["short_spans"] == [{"document": "a.md", "span": [0, 11]}]
+
+
+def test_a_chat_without_an_answer_names_the_nearest_places() -> None:
+    none = Abstention("low_confidence", "No.", (CitedPlace("a.md", "Rules", "1(a)"),))
+    told = Completion("id", "pincite").whole(Answer("q", "No.", abstention=none))
+    content = told["choices"][0]["message"]["content"]
+    assert content == "No.\n\nNearest places:\n- Rules, 1(a)"
+    assert told["state"] == "candidates"
 
 
 def test_openai_reads_vectors(openai_client: Any) -> None:

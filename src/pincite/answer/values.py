@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pincite.answer.lighting import lit
 from pincite.model.errors import PinciteError
 from pincite.model.pages import PageRef, Pages
 from pincite.model.types import Span
@@ -18,6 +19,11 @@ Reason = Literal[
 ]
 # An answer; places that may hold it, and no answer; or neither, and why.
 State = Literal["found", "candidates", "not_found"]
+STATES: Mapping[State, str] = {
+    "found": "Found",
+    "candidates": "Candidates: places only",
+    "not_found": "Not in these documents",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,19 @@ class Sentence:
     verdict: Verdict = "supported"
     problems: tuple[str, ...] = ()  # what of it no source says, in plain words
 
+    def lit(self, spans: Sequence[Span]) -> list[tuple[int, int]]:
+        """Return where the words of some spans stand in the text, as far as they are quoted."""
+        found: list[tuple[int, int]] = []
+        for citation in self.citations:
+            for span in spans:
+                if citation.span is None or not citation.span.overlap(span):
+                    continue
+                start, end = (each - citation.span.start for each in (span.start, span.end))
+                if at := lit(self.text, citation.quote, max(0, start), end):
+                    found.append(at)
+        found.sort()
+        return [at for n, at in enumerate(found) if not n or at[0] >= found[n - 1][1]]
+
     def plain(self) -> dict[str, Any]:
         return {
             "text": self.text,
@@ -201,7 +220,10 @@ class Answer:
             "short": self.short,
             "short_spans": [_plain_place(each) for each in self.short_spans],
             "text": self.text,
-            "sentences": [each.plain() for each in self.sentences],
+            "sentences": [
+                {**each.plain(), "lit": [[*at] for at in each.lit(self.short_spans)]}
+                for each in self.sentences
+            ],
             "sources": [each.plain() for each in self.sources],
             "abstention": self.abstention.plain() if self.abstention else None,
             "confidence": self.confidence,

@@ -17,19 +17,20 @@ from pincite.cli.options import (
     option,
     report_errors,
 )
-from pincite.cli.terminal import print_json, safe, say, tell
+from pincite.cli.terminal import Part, print_json, safe, say, tell
 from pincite.model.errors import ConfigError
 from pincite.model.pages import PageRef
 from pincite.model.settings import Answering, AnswerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pincite.answer.agent.agent import AgentAnswer
-    from pincite.answer.values import Answer, Event
-    from pincite.model.types import Filters
+    from pincite.answer.values import Answer, Event, Sentence, State
+    from pincite.model.types import Filters, Span
 
 MAX_PLACES = 6  # of a step of the agent, shown
+STYLES = {"found": "bold green", "candidates": "bold yellow", "not_found": "bold"}
 
 
 @command("ask")
@@ -89,12 +90,20 @@ def _print_events(events: Iterable[Event]) -> int:
 
 def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
     """Return the answer that events end with, its words shown as they come."""
-    from pincite.answer.values import CompleteEvent, ErrorEvent, RejectedEvent, TokenEvent
+    from pincite.answer.values import (
+        CompleteEvent,
+        ErrorEvent,
+        RejectedEvent,
+        ShortEvent,
+        TokenEvent,
+    )
 
     for event in events:
         if isinstance(event, TokenEvent) and is_shown:
             sys.stdout.write(safe(event.text))
             sys.stdout.flush()
+        elif isinstance(event, ShortEvent) and is_shown:
+            _print_state("found", event.short)
         elif isinstance(event, RejectedEvent) and is_shown:
             tell(f"\nrejected: {event.citation.reason}")
         elif isinstance(event, ErrorEvent):
@@ -106,21 +115,30 @@ def _followed(events: Iterable[Event], *, is_shown: bool) -> Answer:
     raise AssertionError("a stream ends with complete or error")
 
 
+def _print_state(state: State, short: str = "") -> None:
+    from pincite.answer.values import STATES
+
+    say((STATES[state], STYLES[state]), (f": {short}" if short else "", "bold"))
+
+
 def _print_answer(answer: Answer, *, is_written: bool) -> None:
+    is_shown = is_written and bool(answer.model)  # as its words came
+    if not is_shown:
+        _print_state(answer.state, answer.short)
     if answer.abstention:
-        if not is_written or not answer.model:
-            say(answer.text, style="bold")
+        if not is_shown:
+            say(answer.text)
         say(f"reason: {answer.abstention.reason}", style="dim")
         for place in answer.abstention.nearest:
             page = PageRef(place.page, place.page_label)
             say(f"nearest: {place.title}, {place.locator}{page}", style="dim")
         return
-    if is_written and answer.model:
+    if is_shown:
         say()
     else:
         for sentence in answer.sentences:
             numbers = "".join(f"[{each.source}]" for each in sentence.citations)
-            say(sentence.text, (f" {numbers}", "bold cyan"))
+            say(*_lit(sentence, answer.short_spans), (f" {numbers}", "bold cyan"))
     say()
     _print_sources(answer)
     for note in answer.notes:
@@ -130,6 +148,16 @@ def _print_answer(answer: Answer, *, is_written: bool) -> None:
         tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
         cost = f", cost {usage.cost:.6g}" if usage.cost else ""
         tell(f"{answer.model}: {tokens}{cost}", style="dim")
+
+
+def _lit(sentence: Sentence, spans: Sequence[Span]) -> list[Part]:
+    """Return the words of a quotation, those of the short answer in bold."""
+    parts: list[Part] = []
+    done = 0
+    for start, end in sentence.lit(spans):
+        parts += [sentence.text[done:start], (sentence.text[start:end], "bold")]
+        done = end
+    return [*parts, sentence.text[done:]]
 
 
 def _print_sources(answer: Answer) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import AfterValidator, BaseModel, Field
 
+from pincite.answer.values import State
 from pincite.model.editions import in_force, parse_date
 from pincite.model.locators import locator_key
 from pincite.model.types import Chunk, Filters
@@ -170,11 +171,22 @@ class CitationFound(BaseModel):
     quote: Quoted
 
 
+class SpanFound(BaseModel):
+    """A stretch of a document's text."""
+
+    document: str
+    span: tuple[int, int] = Field(description="Offsets of characters, the end not included.")
+
+
 class AskAnswer(BaseModel):
     """An answer whose citations were checked against the cited places."""
 
+    state: State = Field(
+        description="found; candidates: places only, no answer; not_found: not in these documents."
+    )
+    short: Quoted = Field(description=f"The answer itself, if a few words are one. {TEXT}")
+    short_spans: list[SpanFound] = Field(description="Where these words stand in the documents.")
     answer: Quoted
-    is_answered: bool
     citations: list[CitationFound]
     unsupported: list[Words] = Field(description="Sentences that no source was found to support.")
     why_not: str = Field(description="Why there is no answer; empty if there is one.")

@@ -223,8 +223,13 @@ def ask_answer(reader: LentIndex, answer: Answer) -> models.AskAnswer:
     ]
     none = answer.abstention
     return models.AskAnswer(
+        state=answer.state,
+        short=answer.short,
+        short_spans=[
+            models.SpanFound(document=each.doc_id, span=(each.start, each.end))
+            for each in answer.short_spans
+        ],
         answer=answer.text,
-        is_answered=none is None,
         citations=citations,
         unsupported=[each.text for each in answer.sentences if each.verdict == "unsupported"],
         why_not=none.reason if none else "",

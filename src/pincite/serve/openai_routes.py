@@ -14,12 +14,14 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Message
-from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, TokenEvent
+from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, ShortEvent, State, TokenEvent
 from pincite.serve.ask_routes import AnswerRequest, AnswerStream, event_stream
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import ERRORS, Reader, Visit, reply, schema
 from pincite.serve.search_routes import as_base64, check_count, embedded, encoder_of
 
+# What a chat completion has beside OpenAI's own fields, and the citations.
+_TOLD = ("state", "short", "short_spans", "sources", "abstention")
 DONE = "data: [DONE]\n\n"
 QUESTION_CHARS = 2000
 # What was said before that: enough for a follow-up, and no more to read.
@@ -84,7 +86,7 @@ class Completion:
             yield {**head, "choices": [], "usage": _usage(answer)}
 
     def whole(self, answer: Answer) -> dict[str, Any]:
-        text = answer.text + sources_below(answer)
+        text = short_above(answer.short) + answer.text + sources_below(answer)
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return {
@@ -95,8 +97,16 @@ class Completion:
         }
 
 
+def short_above(short: str) -> str:
+    """Return the short answer as a paragraph above what is quoted."""
+    return f"{' '.join(short.split())}\n\n" if short else ""
+
+
 def sources_below(answer: Answer) -> str:
-    """Return the cited places as lines below the text: a chat shows nothing else of them."""
+    """Return the cited or nearest places as lines below the text: all that a chat shows of them."""
+    if answer.abstention:
+        near = [f"- {each.title}, {each.locator}" for each in answer.abstention.nearest]
+        return "\n\nNearest places:\n" + "\n".join(near) if near else ""
     sources = {source.number: source for source in answer.sources}
     cited = sorted(answer.citations, key=lambda citation: citation.source)
     lines = (f"[{each.source}] {sources[each.source].cited(each)}" for each in cited)
@@ -105,10 +115,8 @@ def sources_below(answer: Answer) -> str:
 
 
 def _evidence(answer: Answer) -> dict[str, Any]:
-    citations = [citation.plain() for citation in answer.citations]
-    abstention = answer.abstention.plain() if answer.abstention else None
-    sources = [source.plain() for source in answer.sources]
-    return {"citations": citations, "sources": sources, "abstention": abstention}
+    told = {name: value for name, value in answer.plain().items() if name in _TOLD}
+    return {**told, "citations": [citation.plain() for citation in answer.citations]}
 
 
 def _usage(answer: Answer) -> dict[str, int]:
@@ -261,6 +269,9 @@ class ChatReply(BaseModel):
     model: str
     choices: list[ChatChoice]
     usage: dict[str, int]
+    state: State
+    short: str
+    short_spans: list[dict[str, Any]]
     citations: list[dict[str, Any]]
     sources: list[dict[str, Any]]
 
@@ -302,6 +313,8 @@ async def _chunks(
             yield ": still working\n\n"
         elif isinstance(event, TokenEvent):
             yield data(completion.chunk({"content": event.text}))
+        elif isinstance(event, ShortEvent):
+            yield data(completion.chunk({"content": short_above(event.short)}))
         elif isinstance(event, ErrorEvent):
             yield data({"error": event.plain()})
         elif isinstance(event, CompleteEvent):

@@ -45,6 +45,7 @@ class Look:
     ask: bool = False
     doc: str = ""  # the open document
     at: tuple[int, int] | None = None  # the lit place in it
+    short: tuple[tuple[int, int], ...] = ()  # the words of it that answer
     rest: Mapping[str, str] = field(default_factory=dict)
 
     def filters(self) -> Filters:
@@ -72,6 +73,7 @@ class Look:
         found += [("ask", "1")] if self.ask else []
         found += [("doc", self.doc)]
         found += [("at", f"{self.at[0]}-{self.at[1]}")] if self.at else []
+        found += [("short", ",".join(f"{start}-{end}" for start, end in self.short))]
         found += list(self.rest.items())
         return [(name, value) for name, value in found if value]
 
@@ -107,7 +109,7 @@ def slices(first: int, rows: int, total: int, address: Callable[[int], str]) -> 
     }
 
 
-_OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "at"}
+_OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "at", "short"}
 
 
 def look_of(request: Request) -> Look:
@@ -131,7 +133,8 @@ def look_of(request: Request) -> Look:
         as_of=_short("as_of", asked.get("as_of", "")),
         ask=asked.get("ask", "") == "1",
         doc=_short("doc", asked.get("doc", "")),
-        at=_span(asked.get("at", "")),
+        at=_span("at", asked.get("at", "")),
+        short=_spans("short", _short("short", asked.get("short", ""))),
         rest={n: _short(n, v) for n, v in asked.items() if n not in _OWN},
     )
 
@@ -150,13 +153,17 @@ def _number(name: str, text: str, most: int) -> int:
     return int(text)
 
 
-def _span(text: str) -> tuple[int, int] | None:
+def _spans(name: str, text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(span for each in text.split(",") if (span := _span(name, each)))
+
+
+def _span(name: str, text: str) -> tuple[int, int] | None:
     if not text:
         return None
     start, dash, end = text.partition("-")
-    found = _number("at", start, 999_999_999), _number("at", end, 999_999_999)
+    found = _number(name, start, 999_999_999), _number(name, end, 999_999_999)
     if not dash or found[0] > found[1]:
-        raise ConfigError(f"at must be two offsets, as 120-340, got {text[:40]!r}")
+        raise ConfigError(f"{name} must be two offsets, as 120-340, got {text[:40]!r}")
     return found
 
 

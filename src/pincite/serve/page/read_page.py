@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -66,16 +66,18 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
         "editions": _editions(index, look, place, path),
         "view": view,
         "views": [(n, title, look.but(rest={"view": n}).url(path)) for n, title in views],
-        "close": look.but(doc="", at=None, rest={}).url(path),
+        "close": look.but(doc="", at=None, short=(), rest={}).url(path),
         "labels": index.snapshot.pages(look.doc).labels,
     }
     if view == "page":
         file = source_file(meta, index.snapshot.folder)
-        return values | _page(look, file, meta, boxes, path, drawing)
+        short = [b for at in look.short for b in narrowed(index.snapshot.boxes(look.doc, at), at)]
+        return values | _page(look, file, meta, boxes, path, drawing, short)
     if view == "changes":
         return values | {"changes": _changes(index, look, above)}
     begin = look.rest.get("from", "")
-    shown = stretch(index, look.doc, look.at, int(begin) if begin.isdecimal() else None)
+    first = int(begin) if begin.isdecimal() else None
+    shown = stretch(index, look.doc, look.at, first, look.short)
     return values | {"stretch": shown, "links": _links(shown.references, look, path)}
 
 
@@ -169,6 +171,7 @@ def _page(
     boxes: Sequence[Box],
     path: str,
     drawing: Drawing,
+    short: Sequence[Box] = (),
 ) -> dict[str, Any]:
     """Return one page of a PDF with the passage boxed; why not, if it cannot be drawn."""
     pages = sorted({box.page for box in boxes})
@@ -193,11 +196,28 @@ def _page(
         "height": round(WIDTHS[0] * facts.height / facts.width),
         "images": image,
         "rects": rects([box for box in boxes if box.page == number]),
+        "short_rects": [rect for b in short if b.page == number for rect in rects([b])],
         "before": address(number - 1) if number > 1 else "",
         "after": address(number + 1) if number < facts.count else "",
         "also": [(page, address(page)) for page in pages if page != number],
         "words": "",
     }
+
+
+def narrowed(boxes: Sequence[Box], at: tuple[int, int]) -> list[Box]:
+    """Return the parts of lines that some offsets take, as if all letters were of one width.
+
+    >>> narrowed([Box(10, 20, 1, 0.1, 0.5, 0.6, 0.52)], (14, 16))
+    [Box(start=14, end=16, page=1, x0=0.3, y0=0.5, x1=0.4, y1=0.52)]
+    """
+    found = []
+    for box in boxes:
+        start, end = max(box.start, at[0]), min(box.end, at[1])
+        letter = (box.x1 - box.x0) / max(1, box.end - box.start)
+        x0, x1 = (round(box.x0 + letter * (each - box.start), 6) for each in (start, end))
+        if start < end:
+            found.append(replace(box, start=start, end=end, x0=x0, x1=x1))
+    return found
 
 
 def rects(boxes: Sequence[Box]) -> list[Rect]:

@@ -226,8 +226,14 @@ class Stretch:
     references: list[PageReference]
 
 
-def stretch(index: IndexReader, doc: str, at: tuple[int, int] | None, begin: int | None) -> Stretch:
-    """Return the clauses around a place, or those from an offset on."""
+def stretch(
+    index: IndexReader,
+    doc: str,
+    at: tuple[int, int] | None,
+    begin: int | None,
+    marks: Sequence[tuple[int, int]] = (),
+) -> Stretch:
+    """Return the clauses around a place, or those from an offset on, with some words marked."""
     text = index.snapshot.text(doc)
     low, high = _bounds(index, doc, at or (0, 0), begin, len(text))
     chunks = _inside(index, doc, low, high)
@@ -240,7 +246,8 @@ def stretch(index: IndexReader, doc: str, at: tuple[int, int] | None, begin: int
     whole = {c.id for c in shown if at and at[0] <= c.span.start and c.span.end <= at[1]}
     # Whole clauses are lit by their edge; words only where they are a part of one.
     lit = [(at[0] - low, at[1] - low)] if at and not whole else []
-    words = MarkedText(text[low:high], low, lit=lit, links=links)
+    marked = [(max(0, first - low), last - low) for first, last in marks if last > low]
+    words = MarkedText(text[low:high], low, marked, lit, links)
     depths, ends = _depths(shown), _ends(chunks)
     nodes = [
         Node(c, depths[c.id], c.id in whole, blocks)

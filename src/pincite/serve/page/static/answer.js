@@ -1,6 +1,6 @@
 // <pincite-answer>: asks, and shows the answer as it comes. All words go in as text.
 
-import { blocks } from "./words.js";
+import { blocks, litWords } from "./words.js";
 
 const STAGES = [
   ["search", "Search"],
@@ -8,6 +8,12 @@ const STAGES = [
   ["generation", "Write"],
   ["complete", "Checked"],
 ];
+
+const STATES = {
+  found: "Found",
+  candidates: "Candidates: places only",
+  not_found: "Not in these documents",
+};
 
 function make(name, className = "", text = "") {
   const element = document.createElement(name);
@@ -35,15 +41,18 @@ async function* events(response) {
   }
 }
 
-export function placeAddress(doc, span) {
+// The short answer is marked inside the place, if it stands there.
+export function placeAddress(doc, span, short = []) {
   const url = new URL("/", location.href);
   for (const [name, value] of new URL(location.href).searchParams) {
-    if (!["view", "page", "from", "with", "all", "hits", "doc", "at"].includes(name)) {
+    if (!["view", "page", "from", "with", "all", "hits", "doc", "at", "short"].includes(name)) {
       url.searchParams.append(name, value);
     }
   }
   url.searchParams.set("doc", doc);
   url.searchParams.set("at", `${span[0]}-${span[1]}`);
+  const inside = short.filter((each) => each.document === doc && each.span[0] < span[1] && span[0] < each.span[1]);
+  if (inside.length) url.searchParams.set("short", inside.map((each) => each.span.join("-")).join(","));
   return url.href;
 }
 
@@ -55,11 +64,11 @@ function named(citation, source) {
   return title && title !== citation.locator ? `${title}, ${citation.locator}${page}` : citation.locator + page;
 }
 
-function citeLink(citation, source) {
+function citeLink(citation, source, short = []) {
   const link = make("a", "cite", `${citation.source}`);
   const doc = citation.document ?? source?.document;
   const span = citation.span ?? source?.span;
-  link.href = placeAddress(doc, span);
+  link.href = placeAddress(doc, span, short);
   link.dataset.parts = "reader";
   const where = named(citation, source);
   link.title = citation.quote ? `${where}: “${citation.quote.slice(0, 200)}”` : where;
@@ -80,10 +89,11 @@ class PinciteAnswer extends HTMLElement {
       stage.dataset.stage = name;
       this.stages.append(stage);
     }
+    this.short = make("p", "answer-short");
     this.words = make("div", "answer-text");
-    this.words.setAttribute("aria-live", "polite");
+    for (const live of [this.short, this.words]) live.setAttribute("aria-live", "polite");
     this.notes = make("div", "answer-notes");
-    this.replaceChildren(this.stages, this.words, this.notes);
+    this.replaceChildren(this.stages, this.short, this.words, this.notes);
     this.run();
   }
 
@@ -129,6 +139,23 @@ class PinciteAnswer extends HTMLElement {
     this.done("generation", values.model);
   }
 
+  on_short(values) {
+    this.state("found", values);
+  }
+
+  state(name, values) {
+    const state = make("span", `state ${name}`, STATES[name]);
+    this.short.replaceChildren(state);
+    if (!values.short) return;
+    const [first] = values.short_spans;
+    const words = make(first ? "a" : "strong", "short", values.short);
+    if (first) {
+      words.href = placeAddress(first.document, first.span, values.short_spans);
+      words.dataset.parts = "reader";
+    }
+    this.short.append(" ", words);
+  }
+
   on_token(values) {
     this.words.append(values.text);
   }
@@ -164,8 +191,9 @@ class PinciteAnswer extends HTMLElement {
     const cited = values.sentences.flatMap((sentence) => sentence.citations);
     const sure = `${Math.round(100 * values.confidence)} % sure`;
     this.done("complete", `${cited.length} ${cited.length === 1 ? "citation" : "citations"}, ${sure}`);
+    this.state(values.state, values);
     if (!values.abstention && values.sentences.length) this.words.replaceChildren(...this.sentences(values));
-    if (cited.length) this.notes.append(this.list(cited));
+    if (cited.length) this.notes.append(this.list(cited, values.short_spans));
     for (const note of values.notes) this.notes.append(make("p", "soft", note));
     this.dataset.done = "1";
   }
@@ -173,13 +201,14 @@ class PinciteAnswer extends HTMLElement {
   sentences(values) {
     return values.sentences.map((sentence) => {
       const line = make("div", `sentence ${sentence.verdict}`);
-      line.append(...blocks(sentence.text.replace(/(\s*\[\d+\])+\s*$/, "").trim()));
+      const words = litWords(sentence.text, sentence.lit);
+      line.append(...blocks(words.replace(/(\s*\[\d+\])+\s*$/, "").trim()));
       const last = line.lastElementChild?.tagName === "P" ? line.lastElementChild : line;
       const seen = new Set();
       for (const citation of sentence.citations) {
         if (seen.has(citation.source)) continue;
         seen.add(citation.source);
-        last.append(" ", citeLink(citation, this.sources.get(citation.source)));
+        last.append(" ", citeLink(citation, this.sources.get(citation.source), values.short_spans));
       }
       if (sentence.verdict === "unsupported") {
         const problems = sentence.problems.join("; ") || "no source says so";
@@ -189,7 +218,7 @@ class PinciteAnswer extends HTMLElement {
     });
   }
 
-  list(cited) {
+  list(cited, short) {
     const list = make("ol", "sources");
     const seen = new Set();
     for (const citation of cited) {
@@ -200,7 +229,7 @@ class PinciteAnswer extends HTMLElement {
       const line = make("li");
       line.value = citation.source;
       const link = make("a", "", where);
-      link.href = placeAddress(citation.document ?? source.document, citation.span ?? source.span);
+      link.href = placeAddress(citation.document ?? source.document, citation.span ?? source.span, short);
       link.dataset.parts = "reader";
       line.append(link);
       list.append(line);

@@ -1,14 +1,43 @@
 // Words of a document as elements: headings, bold, tables. Everything goes in as text, never markup.
 
-function bold(text) {
-  const parts = text.split("**");
-  if (parts.length % 2 === 0) return [text];
-  return parts.map((part, at) => {
-    if (at % 2 === 0) return part;
-    const strong = document.createElement("strong");
-    strong.textContent = part;
-    return strong;
-  });
+// Signs of our own around words that are lit; a document's own are shown as unknown characters.
+const LIT = "\ue000";
+const UNLIT = "\ue001";
+
+// A text with some of its stretches lit, by offsets in characters; each line and cell by itself.
+export function litWords(text, stretches) {
+  const letters = Array.from(text.replace(/[\ue000\ue001]/g, "\ufffd"));
+  let words = "";
+  let done = 0;
+  for (const [start, end] of stretches) {
+    const inside = letters.slice(start, end).join("").replace(/[\n|]+/g, (edge) => UNLIT + edge + LIT);
+    words += letters.slice(done, start).join("") + LIT + inside + UNLIT;
+    done = end;
+  }
+  return words + letters.slice(done).join("");
+}
+
+function styled(text) {
+  const parts = text.split(/(\*\*|[\ue000\ue001])/);
+  const isPaired = parts.filter((part) => part === "**").length % 2 === 0;
+  let isBold = false;
+  let isLit = false;
+  const made = [];
+  for (const part of parts) {
+    if (part === "**" && isPaired) isBold = !isBold;
+    else if (part === LIT || part === UNLIT) isLit = part === LIT;
+    else if (part) {
+      let words = document.createTextNode(part);
+      for (const name of [isBold && "strong", isLit && "mark"]) {
+        if (!name) continue;
+        const around = document.createElement(name);
+        around.append(words);
+        words = around;
+      }
+      made.push(words);
+    }
+  }
+  return made;
 }
 
 const cells = (line) =>
@@ -22,7 +51,7 @@ function table(lines) {
     for (const cell of row) {
       const made = document.createElement(at === 0 && rows.length > 1 ? "th" : "td");
       if (made.tagName === "TH") made.scope = "col";
-      made.append(...bold(cell));
+      made.append(...styled(cell));
       line.append(made);
     }
   });
@@ -41,20 +70,21 @@ export function blocks(text) {
     if (lines.length && isTable) made.push(table(lines));
     else if (lines.length) {
       const paragraph = document.createElement("p");
-      paragraph.append(...bold(lines.join(" ")));
+      paragraph.append(...styled(lines.join(" ")));
       made.push(paragraph);
     }
     lines = [];
   };
   for (const line of text.split("\n")) {
-    const isRow = line.startsWith("|");
+    const bare = line.replace(/^[\ue000\ue001]+/, "");
+    const isRow = bare.startsWith("|");
     const heading = /^#{1,6} +(.*)/.exec(line);
-    if (isRow !== isTable || !line.trim() || heading || /^(?:[-•*–] |\([0-9A-Za-z]{1,5}\) )/.test(line)) end();
+    if (isRow !== isTable || !line.trim() || heading || /^(?:[-•*–] |\([0-9A-Za-z]{1,5}\) )/.test(bare)) end();
     isTable = isRow;
     if (heading) {
       const strong = document.createElement("p");
       strong.className = "answer-heading";
-      strong.append(...bold(heading[1]));
+      strong.append(...styled(heading[1]));
       made.push(strong);
     } else if (line.trim()) lines.push(line.trim());
   }
