@@ -24,7 +24,6 @@ from answers_checks._asking import (
     settings_here,
     short_figures,
 )
-from answers_checks._measures import polar
 from checks import Figure, sampled
 from experiments import ohr_bench
 from experiments.indexes import opened_at
@@ -32,6 +31,7 @@ from finding_checks._halves import by_half
 from finding_checks._indexes import index_folder
 from pincite.api import Index
 from pincite.index.opened import OpenIndex
+from pincite.measure.answer_words import polar
 
 ASKED = {"text": ">= .45", "table": ">= .36"}
 

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers_checks import ait_qa, plain_questions
-from answers_checks._measures import (
+from answers_checks.finance_bench import is_numeric
+from checks import QUESTIONS, sampled
+from pincite.measure.answer_words import (
     area_under_roc,
     figures_in,
     holds,
@@ -20,8 +22,6 @@ from answers_checks._measures import (
     risk_at,
     token_f1,
 )
-from answers_checks.finance_bench import is_numeric
-from checks import QUESTIONS, sampled
 
 WORDS = st.lists(st.sampled_from(["10", "kHz", "the", "station", "must", "not"]), max_size=6)
 

@@ -58,6 +58,27 @@ def test_a_run_is_printed_stored_shown_again_and_compared(
     assert list(alone.json["pipelines"][0]["figures"]) == ["RR@5"]
 
 
+def test_answers_are_measured(index: Path, pincite: Run, tmp_path: Path) -> None:
+    asked = [
+        {"id": "1", "question": "What does error E-07 mean?", "answer": "Misting pressure low"},
+        {"id": "2", "question": "How far apart are earth rods?", "answers": ["2.4 m", "8 ft"]},
+        {"id": "3", "question": "What of 999.31(z)?", "gold": {"none": "there is none"}},
+    ]
+    file, report = tmp_path / "asked.jsonl", tmp_path / "answers.html"
+    file.write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
+    told = pincite("eval", file, "--answers", "--index", index, "--html", report)
+    assert told.code == 0, told.err
+    assert "2 questions with an answer, 1 without" in told.out
+    values = json.loads(pincite("eval", file, "--answers", "--index", index, "--json").out)
+    figures = {name: each["value"] for name, each in values["figures"].items()}
+    assert figures["quotation holds the answer"] == 1 and 0 < figures["F1"] <= 1
+    assert figures["refused of unanswerable"] == 1 and figures["refused of answerable"] == 0
+    assert [row["state"] for row in values["rows"]] == ["found", "found", "not_found"]
+    assert "Question by question" in report.read_text("utf-8")
+    refused = pincite("eval", file, "--answers", "--index", index, "--synthetic")
+    assert refused.code == 2 and "--synthetic" in refused.err
+
+
 def test_a_significant_loss_against_a_baseline_ends_with_1(
     index: Path, questions: Path, pincite: Run, tmp_path: Path
 ) -> None:

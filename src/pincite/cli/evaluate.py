@@ -44,6 +44,7 @@ _VERDICTS = {
 @option("--measure", multiple=True, help="e.g. nDCG@10, Recall@5, RR, LCS@2.")
 @option("-k", type=click.IntRange(1, 1000), default=10, help="Hits that count as found.")
 @option("--depth", type=click.IntRange(1, 10000), default=50, help="Hits to ask for.")
+@option("--answers", is_flag=True, help="Measure answers, not hits: right, quoted, refused, sure.")
 @option("--synthetic", is_flag=True, help="Ask questions made from the documents, apart.")
 @option("--html", type=PATH, help="Write a report as one page.")
 @option("--run", type=PATH, help="Show this stored run; ask nothing.")
@@ -53,12 +54,22 @@ def evaluate(
     call: Call,
     measure: tuple[str, ...],
     k: int,
+    answers: bool,
     html: Path | None,
     run: Path | None,
     baseline: Path | None,
     **asking: Any,
 ) -> int:
     """Measure pipelines on judged questions: figures with intervals, losses, times, a page."""
+    if answers:
+        from pincite.cli.answers import measure_answers
+
+        others = {"--measure": measure, "--run": run, "--baseline": baseline}
+        others |= {f"--{name}": asking[name] for name in ("without", "synthetic", "runs")}
+        if given := [name for name, value in others.items() if value]:
+            raise ConfigError(f"--answers does not go with {given[0]}", hint="leave one out")
+        measure_answers(call, asking["questions"], asking["pipeline"], html)
+        return 0
     from pincite.measure.grades import parse_all
     from pincite.measure.report import page
     from pincite.measure.runs import load_run

@@ -83,6 +83,7 @@ class Question:
     rejected: Need = ()
     unanswerable: str = ""  # why the documents have no answer
     answer: str = ""
+    answers: tuple[str, ...] = ()  # other wordings of it that are right as well
     evidence: str = ""  # the words that answer, for measures that compare words
     group: str = ""  # questions of one group are alike and are resampled together
     labels: Mapping[str, str] = field(default_factory=dict)  # kind, domain, evidence, language …
@@ -92,6 +93,15 @@ class Question:
     def wording(self) -> str:
         """Its words, whatever their case and spaces."""
         return " ".join(self.text.casefold().split())
+
+    @property
+    def right(self) -> tuple[str, ...]:
+        """All wordings of the answer that are right."""
+        return tuple(dict.fromkeys(each for each in (self.answer, *self.answers) if each.strip()))
+
+    @property
+    def is_answerable(self) -> bool:
+        return bool(self.needs or (self.right and not self.unanswerable))
 
     @property
     def places(self) -> list[JudgedPlace]:
@@ -111,17 +121,18 @@ class Question:
             "gold": self._gold(),
             "kind": labels.pop("kind", ""),
             "answer": self.answer,
+            "answers": list(self.answers),
             "evidence": self.evidence,
             "group": self.group,
             "labels": dict(sorted(labels.items())),
             "rejected": [place.plain() for place in self.rejected],
             "synthetic": self.synthetic,
         }
-        return {k: v for k, v in values.items() if v or k in ("id", "question", "gold")}
+        return {k: v for k, v in values.items() if v or k in ("id", "question")}
 
     def _gold(self) -> dict[str, Any]:
         if not self.needs:
-            return {"none": self.unanswerable}
+            return {} if self.is_answerable else {"none": self.unanswerable}
         plain = [[place.plain() for place in need] for need in self.needs]
         if len(plain) == 1:
             return {"any": plain[0]}
@@ -246,14 +257,18 @@ def question(values: dict[str, Any], where: str) -> Question:
     labels = {"kind": table.text("kind", "")}
     extra = table.table("labels")
     labels |= {key: extra.text(key) for key in extra.values}
-    needs, reason = _gold(table.table("gold"))
+    answer, answers = table.text("answer", ""), table.texts("answers")
+    # Whoever knows the answer need not say where it stands.
+    is_placed = "gold" in table.values or not (answer or answers)
+    needs, reason = _gold(table.table("gold")) if is_placed else ([], "")
     made = Question(
         table.text("id"),
         table.text("question"),
         tuple(tuple(place for place in need if place.grade > 0) for need in needs),
         (*_places(table, "rejected"), *(p for need in needs for p in need if p.grade == 0)),
         reason,
-        table.text("answer", ""),
+        answer,
+        answers,
         table.text("evidence", ""),
         table.text("group", ""),
         {key: value for key, value in labels.items() if value},

@@ -164,7 +164,7 @@ CURVE_POINTS = 60
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How often first hits are right, by how well they scored."""
+    """How often first hits or answers are right, by how well they scored."""
 
     questions: int
     # Share of questions that are answered, and of those the share that is wrong.
@@ -182,15 +182,17 @@ def confidence(run: Run, part: PipelineRun) -> Confidence | None:
         for asked, answer in zip(run.asked, part.answers, strict=True)
         if answer.hits
     ]
-    if len(firsts) < 2:
-        return None
-    scores = np.array([score for score, _ in firsts])
-    right = np.array([is_right for _, is_right in firsts], dtype=float)
+    return confidence_of(*zip(*firsts, strict=True)) if len(firsts) > 1 else None
+
+
+def confidence_of(said: Sequence[float], is_right: Sequence[bool]) -> Confidence:
+    """Return what scores say of right and wrong."""
+    scores, right = np.asarray(said, dtype=float), np.asarray(is_right, dtype=float)
     curve = _risk_coverage(scores, right)
     area = float(np.mean([risk for _, risk in curve]))
     few = min(len(curve), CURVE_POINTS)
     shown = np.unique(np.linspace(0, len(curve) - 1, few).round().astype(int))
-    told = Confidence(len(firsts), tuple(curve[at] for at in shown), area)
+    told = Confidence(len(scores), tuple(curve[at] for at in shown), area)
     if scores.min() < 0 or scores.max() > 1:
         return told
     error = calibration_error(scores.tolist(), (right > 0).tolist(), BINS)
