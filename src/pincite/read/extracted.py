@@ -14,6 +14,7 @@ from pincite.model.errors import PinciteError, SourceError
 from pincite.model.pages import Pages
 from pincite.model.types import Box, Kind, ReaderWarning
 
+PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")  # up to a blank line
 BlockKind = Literal["heading", "paragraph", "list", "item", "table", "code"]
 
 

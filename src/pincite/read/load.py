@@ -32,6 +32,7 @@ from pincite.read.chunks import chunks_of
 from pincite.read.enrich.enrich import enrich
 from pincite.read.enrich.profile import profile_for
 from pincite.read.extracted import (
+    PARAGRAPH,
     Block,
     Clause,
     ExtractedText,
@@ -121,7 +122,6 @@ READERS = {
 }
 _IS_TEXT = (".md", ".markdown", ".txt", ".text", ".csv", ".tsv", ".json")
 _HAS_WORDS = (".xml", ".docx", ".epub", ".odt", ".ods", ".pptx", ".xlsx", ".xlsm")
-_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")
 _NOTE = re.compile(r"note (\d{1,2}[a-z]?)(?!\w|\.\d)", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -211,7 +211,7 @@ def _extracted(data: bytes, doc_id: str, kind: str) -> tuple[ExtractedText, list
     text = decode(data, doc_id) if ending in _IS_TEXT else bare_words(data, doc_id)
     if not text:
         raise SourceError(f"{doc_id} has no text", hint=findings[0].message)
-    blocks = [Block("paragraph", *found.span()) for found in _PARAGRAPH.finditer(text)]
+    blocks = [Block("paragraph", *found.span()) for found in PARAGRAPH.finditer(text)]
     return ExtractedText(text, Path(doc_id).stem, blocks), findings
 
 

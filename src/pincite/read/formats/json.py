@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pincite.model.locators import heading_label
 from pincite.model.pages import Pages
 from pincite.read.extracted import Block, ExtractedText, decode
 from pincite.read.formats.blocks import MAX_COLUMNS, BlockWriter, Row, TableText, one_line, titled
+from pincite.read.formats.latex import beside, read_latex
 
 MAX_DEPTH = 40
 # Where the parts of a level are found, and what the level is called when a part has no word for it.
@@ -216,17 +218,22 @@ class _Unfit(ValueError):
 
 
 def _pages(entries: list[tuple[int, str]], name: str) -> ExtractedText:
-    """Return pages as a document, one block a page."""
+    """Return pages as a document: a page is a block, with tables and headings set apart."""
     starts, labels, parts, at = [], [], [], 0
+    blocks: list[Block] = []
     for page, words in entries:
+        words, found = read_latex(words)
         starts.append(at)
         labels.append(page)
         parts.append(words + "\n\n")
+        blocks += (
+            replace(block, start=at + block.start, end=at + block.end)
+            for block in beside(parts[-1], found)
+        )
         at += len(parts[-1])
     text = "".join(parts)
     if not text.strip():
         raise SourceError(f"{name} has no text on any page", hint="leave it out")
-    blocks = [Block("paragraph", s, e) for s, e in zip(starts, [*starts[1:], at], strict=True)]
     return ExtractedText(text, Path(name).stem, blocks, Pages(starts, labels))
 
 

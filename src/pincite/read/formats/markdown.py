@@ -12,6 +12,7 @@ from pincite.model.dates import named_dates
 from pincite.model.locators import plain_words
 from pincite.read.card import card_fields
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
+from pincite.read.formats.latex import HAS_TABLES, read_latex
 
 TITLE_CHARS = 120
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?!---)[^\r\n]*\r?\n){1,100}---[ \t]*(?:\r?\n|$)")
@@ -68,16 +69,21 @@ def markdown_blocks(text: str) -> list[Block]:
 
 
 def read(data: bytes, name: str) -> ExtractedText:
-    """Return the document as it is: Markdown is the canonical text."""
+    """Return the document as it is: Markdown is the canonical text. Tables of LaTeX become such."""
     text = decode(data, name)
     front = _FRONT_MATTER.match(text)
     start = front.end() if front else 0
-    heading = _FIRST_HEADING.search(text, start, start + 4000)
-    title = plain_words(heading.group()) if heading else ""
     # Dashes below a line of words would make it a heading: front matter is no Markdown, but as
     # blank lines it keeps all offsets.
-    shown = re.sub(r"[^\r\n]", " ", text[:start]) + text[start:]
-    blocks = [block for block in markdown_blocks(shown) if block.start >= start]
+    blank = re.sub(r"[^\r\n]", " ", text[:start])
+    blocks = markdown_blocks(blank + text[start:])
+    if HAS_TABLES in text:
+        code = [(block.start, block.end) for block in blocks if block.kind == "code"]
+        text, _ = read_latex(text, code)
+        blocks = markdown_blocks(blank + text[start:])
+    heading = _FIRST_HEADING.search(text, start, start + 4000)
+    title = plain_words(heading.group()) if heading else ""
+    blocks = [block for block in blocks if block.start >= start]
     fields: dict[str, str] = dict(_FIELD.findall(front.group())) if front else {}
     language = fields.get("lang", fields.get("language", "")).strip(" \t\"'")
     title = (title or Path(name).stem)[:TITLE_CHARS]

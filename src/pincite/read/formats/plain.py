@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pincite.model.locators import HEADING_RANK, LETTERED, HeadingLabel, heading_label
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
 from pincite.read.formats.blocks import CONTENTS_TITLE
+from pincite.read.formats.latex import HAS_TABLES, around, read_latex
 from pincite.read.structure.numbering import Number, number_of
 from pincite.read.structure.sections import with_sections
 
@@ -514,8 +515,11 @@ def _step(last: Number, number: Number, fresh: bool) -> float:
 def read(data: bytes, name: str) -> ExtractedText:
     """Return the document as it is; its first line is its title if it is short."""
     text = decode(data, name)
+    found: list[Block] = []
+    if HAS_TABLES in text:
+        text, found = read_latex(text)
     first = text.strip().split("\n", 1)[0].strip()
     title = first if len(first) <= TITLE_CHARS else Path(name).stem
     blocks, is_told = _blocks(text)
     blocks = with_sections(text, blocks, is_told=is_told)
-    return ExtractedText(text, title, blocks, form_feed_pages(text))
+    return ExtractedText(text, title, around(text, blocks, found), form_feed_pages(text))
