@@ -8,6 +8,7 @@ the oracle, all documents are in one index, in a folder for each domain.
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +23,12 @@ from pincite.model.errors import MALFORMED, SourceError
 from pincite.model.settings import Settings
 from pincite.model.types import Chunk
 from pincite.read.chunks import estimated_tokens
+from pincite.read.formats.latex_words import plain_latex
 
 # Questions of "paper" are about documents of two folders; where both have one, "paper" has the
 # version the questions were written for.
 FOLDERS: dict[str, tuple[str, ...]] = defaultdict(tuple, {"paper": ("academic", "paper")})
+_CELL_END = re.compile(r"(?<!\\)&|\\\\")
 RETURNED = 2
 BUDGET_TOKENS = 2048
 RECALL_DEPTHS = (1, 2, 5, 10, 20)
@@ -74,16 +77,26 @@ def read_questions(file: Path) -> list[Question]:
 
 def _question(item: Mapping[str, Any]) -> Question:
     domain, _, document = item["doc_name"].partition("/")
-    evidence = item["evidence_context"]
+    found, kind = item["evidence_context"], str(item["evidence_source"])
+    evidence = found if isinstance(found, str) else " ".join(map(str, found))
     return Question(
         id=str(item["ID"]),
         text=item["questions"],
         domain=domain,
         document=document,
         page=int(item["evidence_page_no"]),
-        evidence=evidence if isinstance(evidence, str) else " ".join(map(str, evidence)),
-        kind=str(item["evidence_source"]),
+        evidence=_as_read(evidence) if kind == "table" else evidence,
+        kind=kind,
     )
+
+
+def _as_read(evidence: str) -> str:
+    r"""Return rows of LaTeX as the reader has them, for the measure compares words.
+
+    >>> _as_read(r"Assets & $\mathbf{7 2 9 . 3}$ \\")
+    'Assets 729.3 '
+    """
+    return " ".join(map(plain_latex, _CELL_END.split(evidence)))
 
 
 def run(

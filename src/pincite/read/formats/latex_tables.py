@@ -59,7 +59,7 @@ class _Square(NamedTuple):
     is_own: bool = True  # the cell begins here: its words are not repeated
 
 
-class _Line(NamedTuple):
+class _SourceRow(NamedTuple):
     """A row as it stands in the source."""
 
     cells: list[GridCell]
@@ -102,10 +102,10 @@ def _is_broken(words: str) -> bool:
     return "\\multicolumn" in words or "\\multirow" in words
 
 
-def _lines(body: str, start: int, ends: Places) -> list[_Line]:
+def _lines(body: str, start: int, ends: Places) -> list[_SourceRow]:
     """Return the rows; environments in a cell and braces that close are stepped over."""
     has_braces = _is_balanced(body)
-    found: list[_Line] = []
+    found: list[_SourceRow] = []
     cells: list[str] = []
     at = low = depth = 0
     while match := _SIGN.search(body, at):
@@ -134,7 +134,7 @@ def _is_balanced(body: str) -> bool:
     return depth == 0
 
 
-def _line(cells: list[str]) -> _Line:
+def _line(cells: list[str]) -> _SourceRow:
     has_rule, at = False, 0
     while match := _RULES.match(cells[0], at):
         has_rule, at = has_rule or bool(match["whole"]), match.end()
@@ -142,7 +142,7 @@ def _line(cells: list[str]) -> _Line:
     left = _LEFT_OUT.match(label)
     spaces = _SET_IN.findall(left[0]) if left else []
     indent = sum((float(amount or 1) * _POINTS[unit or "em"] for amount, unit in spaces), 0.0)
-    return _Line([_cell(words) for words in (label, *cells[1:])], has_rule, indent)
+    return _SourceRow([_cell(words) for words in (label, *cells[1:])], has_rule, indent)
 
 
 def _cell(words: str) -> GridCell:
@@ -171,7 +171,7 @@ def _group(words: str, at: int) -> tuple[str, str | None]:
     return words[at:], None
 
 
-def _grid(lines: Sequence[_Line], width: int) -> list[list[_Square]]:
+def _grid(lines: Sequence[_SourceRow], width: int) -> list[list[_Square]]:
     """Return rows of equal length, in which a spanning cell stands wherever it reaches.
 
     Below a cell of several rows LaTeX has an empty cell; one with words ends it.
@@ -200,7 +200,7 @@ def _grid(lines: Sequence[_Line], width: int) -> list[list[_Square]]:
     return grid
 
 
-def _is_alone(line: _Line, width: int) -> bool:
+def _is_alone(line: _SourceRow, width: int) -> bool:
     """Tell whether one cell takes a whole row."""
     columns = line.cells[0].columns
     # A reader may miscount the columns of a wide table.
@@ -215,7 +215,7 @@ def _once(row: list[_Square]) -> list[_Square]:
     ]
 
 
-def _head_rows(lines: Sequence[_Line], grid: Sequence[Sequence[_Square]]) -> int:
+def _head_rows(lines: Sequence[_SourceRow], grid: Sequence[Sequence[_Square]]) -> int:
     """Return how many of the first rows name the columns; 0 where the first one has figures."""
     if len(grid) < 2 or _has_figures(grid[0]) or not any(s.words for s in grid[0][1:]):
         return 0
@@ -240,7 +240,7 @@ def _head_rows(lines: Sequence[_Line], grid: Sequence[Sequence[_Square]]) -> int
     return count
 
 
-def _ruled(lines: Sequence[_Line], grid: Sequence[Sequence[_Square]]) -> int:
+def _ruled(lines: Sequence[_SourceRow], grid: Sequence[Sequence[_Square]]) -> int:
     """Return how many rows stand above the first line across a table; 0 if lines part all rows."""
     ruled = [n for n, line in enumerate(lines) if n and line.has_rule]
     if not ruled or ruled[0] > MAX_HEAD_ROWS or len(ruled) > max(1, (len(lines) - 1) // 2):
