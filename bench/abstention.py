@@ -4,14 +4,15 @@
 
 Questions are asked twice: of the whole text, and of a text without what answers them (a fifth of
 Part 97's sections is taken out at a time, and of XQuAD's paragraphs; of the samples the whole
-document, with its other editions). Questions about something else altogether (SciFact's claims,
-SRD's spells) are asked of Part 97. The model of
-``answer/quotes.py`` is fitted on the questions of half of the sections and articles and on
-SciFact's claims (``--fit`` prints it), and measured on the other half, on SRD's questions and on
+document, with its other editions; of OHR-Bench the question's document). Questions about something
+else altogether (SciFact's claims, SRD's spells) are asked of Part 97. The confidence of
+``answer/reader.py`` is fitted on the questions of half of the sections, articles and documents and
+on SciFact's claims (``--fit`` prints it), and measured on the other half, on SRD's questions and on
 the samples.
 
-An answer is right if a quotation stands in a section that the question cites, or in its paragraph.
-``--cache`` keeps what was asked, which takes most of the time.
+An answer is right if a quotation stands in a section that the question cites, or in its paragraph;
+of OHR-Bench, if the short answer is (``bench/answers.py``). ``--cache`` keeps what was asked, which
+takes most of the time.
 """
 
 from __future__ import annotations
@@ -22,16 +23,23 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from answers_checks._measures import polar, token_f1
 
-from experiments import part97, squad, srd
-from experiments.indexes import make_index
+from answers_checks import ohr_bench as answered
+from experiments import ohr_bench, part97, squad, srd
+from experiments.indexes import make_index, opened_at
+from finding_checks._halves import is_open
+from finding_checks._indexes import index_folder
 from pincite.answer.asker import Asker
-from pincite.answer.quotes import FEATURES, MODEL, ConfidenceModel
+from pincite.answer.quotes import ConfidenceModel
+from pincite.answer.reader import CONFIDENCE
 from pincite.api import Index
+from pincite.index.opened import OpenIndex
 from pincite.measure.imports import read_claims
 from pincite.model.settings import Answering, Settings
 from pincite.model.types import Span
@@ -41,6 +49,8 @@ SAMPLES = ROOT / "samples"
 FOLDS = 5
 FOREIGN = 60  # questions of each foreign set
 PARAGRAPH_QUESTIONS = 160
+REPORT_QUESTIONS = 400
+FEATURES = tuple(sorted(CONFIDENCE.weights))
 WRONG_ABSTENTIONS = 0.05  # of the answerable questions that it is fitted on
 RIDGE = 0.01
 
@@ -59,6 +69,8 @@ class Asked:
     @property
     def half(self) -> int:
         """Which half of the sections it belongs to: 0 is for fitting."""
+        if self.kind.startswith("ohr"):  # the half that may be looked at, as in every check
+            return 0 if is_open(self.group) else 1
         return sum(self.group.encode()) % 2
 
     @property
@@ -110,6 +122,36 @@ def collect(data: Path, scratch: Path) -> Iterator[Asked]:
             yield asked(whole, kind, group, question, ())
     yield from _paragraphs(data, scratch, settings)
     yield from _documents(scratch, settings)
+    yield from _reports(data)
+
+
+def _reports(data: Path) -> Iterator[Asked]:
+    """Yield OHR-Bench's questions, asked of all documents and of all but their own."""
+    folder, settings = data / "ohr-bench", Settings()
+    settings = replace(settings, search=replace(settings.search, preset="lexical"))
+    questions = answered.read_asked(folder / "qas_dev.json")
+    questions.sort(key=lambda each: sha256(each.text.encode()).digest())
+    files = ohr_bench.all_files(folder / "gt")
+    least = Answering(min_confidence=0.0)
+    with (
+        index_folder("ohr-bench-lexical", files, [settings]) as place,
+        opened_at(place, settings) as index,
+    ):
+        known = set(index.documents())
+        mine = [q for q in questions if f"{q.document}.json" in known][:REPORT_QUESTIONS]
+        whole = Asker(index, least)
+        for q in mine:
+            hidden = index.snapshot.hiding(frozenset([f"{q.document}.json"]))
+            less = Asker(Index(OpenIndex(hidden), index.settings), least)
+            for kind, asker in (("ohr whole", whole), ("ohr taken out", less)):
+                found = asker.found(q.text)
+                short = found.read[0].short.text if found.read else ""
+                wanted = polar(q.answer)
+                right = polar(short) == wanted if wanted else token_f1(short, [q.answer]) >= 0.5
+                right &= kind == "ohr whole"
+                reason = found.abstention.reason if found.abstention else ""
+                by_name = not found.features and not reason
+                yield Asked(kind, q.document, found.features, right, reason, by_name)
 
 
 def _documents(scratch: Path, settings: Answering) -> Iterator[Asked]:
@@ -213,7 +255,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="fit the model again and print it")
     options = parser.parse_args()
     examples = _examples(options.data, options.cache)
-    model, least = MODEL, Answering().min_confidence
+    model, least = CONFIDENCE, Answering().min_confidence
     if options.fit:
         fitting = [each for each in examples if each.features and _is_for_fitting(each)]
         model = fitted(fitting)

@@ -15,7 +15,8 @@ from typing import Literal, cast
 from pincite.answer.abstain import missing_place, nearest, unsure
 from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, messages
 from pincite.answer.lookup import Lookup
-from pincite.answer.quotes import MODEL, Extractor, Quote
+from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate, asked_term
+from pincite.answer.reader import AnswerReader, WindowAnswer
 from pincite.answer.values import (
     AbstainEvent,
     Abstention,
@@ -40,9 +41,11 @@ from pincite.model.sentences import TextUnit, units
 from pincite.model.settings import Answering
 from pincite.model.types import Chunk, Filters, Span
 from pincite.read.chunks import estimated_tokens
+from pincite.search.metrics import log
 from pincite.search.passages import Matches, Passage
-from pincite.search.query import ParsedQuery
+from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.search.reader import IndexReader, Result
+from pincite.search.scorers import open_reader
 
 MAX_QUESTION_CHARS = 8000
 # A question with fewer words of content, or that begins like this, goes on from the one before.
@@ -86,6 +89,7 @@ class Evidence:
     confidence: float
     abstention: Abstention | None
     features: Mapping[str, float] = field(default_factory=dict)  # that the confidence is made of
+    read: Sequence[WindowAnswer] = ()  # what the reader says, the best first
 
 
 class Asker:
@@ -96,6 +100,16 @@ class Asker:
         self.settings = settings or index.settings.answering
         self._extractor = Extractor(index)
         self._lookup = Lookup(index, self._extractor.quoter)
+
+    @cached_property
+    def _reader(self) -> AnswerReader | None:
+        """What reads the sources; None if the settings want none, or it cannot run here."""
+        try:
+            model = open_reader(self.settings.reader)
+        except ModelError as error:
+            log("reader_failed", error=error.message)
+            return None
+        return AnswerReader(self.index, model) if model else None
 
     @cached_property
     def _model(self) -> LanguageModel | None:
@@ -153,6 +167,9 @@ class Asker:
             seconds["read"] = time.perf_counter() - started - seconds["search"]
             yield ContextEvent(found.context.sources, found.context.tokens)
             draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
+            if found.read and not found.abstention:
+                best = found.read[0].short
+                draft = replace(draft, short=best.text, short_spans=best.spans)
             if found.abstention:
                 finished = self._abstained(draft, found.abstention)
             elif self._model is None:
@@ -205,20 +222,42 @@ class Asker:
             return Evidence(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
         quotes = self._lookup.quotes(query, passages, sources, wanted)
+        read = self._read(query, passages, _quoted_sources(quotes, sources) or sources)
         if quotes and (passages[0].is_named or self._lookup.is_cited(question, quotes)):
             context = replace(context, sources=tuple(sources))
-            return Evidence(question, passages, context, quotes, 1.0, None)
-        candidates = self._extractor.candidates(query, passages, context.sources)
-        near = max((each.meaning for each in candidates), default=0.0)
-        known = {"near": near} if near else {}  # nothing if no meanings were compared
-        confidence = MODEL.probability(known)
+            asks = bool(wanted) or bool(asked_term(question))  # more than to see the place
+            return Evidence(
+                question, passages, context, quotes, 1.0, None, read=read if asks else ()
+            )
+        if read:
+            candidates, known = [each.candidate for each in read], read[0].features
+            confidence = read[0].confidence
+        else:
+            candidates, known = self._ranked(query, passages, context.sources)
+            confidence = MODEL.probability(known)
         least = settings.min_confidence
         if confidence < least or not candidates:
             abstention = unsure(index, confidence, least, passages, candidates)
-            return Evidence(question, passages, context, (), confidence, abstention, known)
+            return Evidence(question, passages, context, (), confidence, abstention, known, read)
         quotes = quotes or self._extractor.quotes(candidates, settings.quotes, sources)
         context = replace(context, sources=tuple(sources))
-        return Evidence(question, passages, context, quotes, confidence, None, known)
+        return Evidence(question, passages, context, quotes, confidence, None, known, read)
+
+    def _read(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> Sequence[WindowAnswer]:
+        """Return what the reader says of sources; nothing where there is none, or for a name."""
+        if self._reader is None or is_bare_name(query.text):
+            return ()
+        return self._reader.read(query, passages, sources)
+
+    def _ranked(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> tuple[list[QuoteCandidate], Mapping[str, float]]:
+        """Return the sentences and rows by their words and vectors, where nothing reads them."""
+        candidates = self._extractor.candidates(query, passages, sources)
+        near = max((each.meaning for each in candidates), default=0.0)
+        return candidates, {"near": near} if near else {}  # nothing if none were compared
 
     def _abstained(self, draft: Answer, abstention: Abstention) -> Generator[Event]:
         yield AbstainEvent(abstention)
@@ -275,6 +314,12 @@ class Asker:
         notes = () if any(s.citations for s in writing.sentences) else (NO_SUPPORT,)
         sentences = tuple(writing.sentences)
         yield CompleteEvent(replace(done, text=writing.text, sentences=sentences, notes=notes))
+
+
+def _quoted_sources(quotes: Sequence[Quote], sources: Sequence[Source]) -> list[Source]:
+    """Return the sources of quotations with nothing but what is quoted of them."""
+    numbered = {source.number: source for source in sources}
+    return [replace(numbered[q.source], text=q.words, parts=(q.span,)) for q in quotes]
 
 
 def build_context(

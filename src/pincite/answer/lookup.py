@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from pincite.answer.quotes import MAX_PLACE_CHARS, Quote, Quoter, asked_term, defined
 from pincite.answer.sentences import place_shown, row_shown
 from pincite.answer.values import Source
+from pincite.answer.windows import cell_places
 from pincite.index.opened import SEPARATOR, rows_of_cell
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
@@ -226,7 +226,6 @@ _WORD = re.compile(r"[\w²³°%.-]+")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?")
 _NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
 _LAST_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\s*$")
-_PIPE = re.compile(r"(?<!\\)\|")
 MAX_CELLS = 3
 DEFINING_CHARS = 60  # in which a unit that defines a term says so, beyond the term
 MIN_PICK = 2.5  # what a row and its table have to be worth
@@ -395,12 +394,12 @@ class Lookup:
 
     def _cell(self, source: Source, place: Chunk, cell: Cell) -> Iterator[Quote]:
         unit = _row_units(place.text)[cell.row]
-        inside = list(_cell_units(place.text, unit))
+        inside = list(cell_places(place.text, unit))
         if cell.column >= len(inside):
             return
         locator = f"{place.locator} > {cell.row_name} > {cell.column_name}"
         shown = plain(f"{cell.key}; {cell.column_name}: {cell.value}")
-        span = _span(place, inside[cell.column])
+        span = _span(place, TextUnit(*inside[cell.column]))
         if len(span):
             yield self._quoter.quote(source, span, shown, locator)
         for note in cell.notes:
@@ -411,17 +410,6 @@ class Lookup:
 
 def _row_units(text: str) -> list[TextUnit]:
     return [unit for unit in units(text) if unit.kind == "row"]
-
-
-def _cell_units(text: str, row: TextUnit) -> Iterator[TextUnit]:
-    """Yield where the cells of a row stand, without the white space around them."""
-    line = text[row.start : row.end]
-    bars = [match.start() for match in _PIPE.finditer(line)]
-    edges = bars if line.endswith("|") and len(bars) > 1 else [*bars, len(line)]
-    for left, right in pairwise(edges):
-        inner = line[left + 1 : right]
-        start = row.start + left + 1 + len(inner) - len(inner.lstrip())
-        yield TextUnit(start, start + len(inner.strip()))
 
 
 def _span(place: Chunk, unit: TextUnit) -> Span:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pincite.answer.sentences import row_shown
 from pincite.answer.values import Role, Source
+from pincite.answer.windows import document_span
 from pincite.model.markup import read_markup
 from pincite.model.pages import PageRef
 from pincite.model.sentences import TextUnit, begins_item, units
@@ -371,20 +372,12 @@ def list_lead(candidate: QuoteCandidate) -> Span | None:
 
 def readable(source: Source) -> Iterator[tuple[TextUnit, Span, str]]:
     """Yield the units of a source that can be quoted, with where they stand and how they read."""
-    parts: list[tuple[int, Span]] = []  # where each begins in the text
-    before = 0
-    for part in source.parts or (source.span,):
-        parts.append((before, part))
-        before += len(part) + 1
     for unit in units(source.text):
         words = source.text[unit.start : unit.end]
         if unit.kind in NOT_QUOTED or sum(map(str.isalnum, words)) < MIN_LETTERS:
             continue
-        for before, part in parts:  # none has a unit that spans a gap
-            if before <= unit.start and unit.end <= before + len(part):
-                start = part.start + unit.start - before
-                span = Span(part.doc_id, start, start + len(words))
-                yield unit, span, row_shown(source.text, unit) if unit.kind == "row" else words
+        if span := document_span(source, unit.start, unit.end):
+            yield unit, span, row_shown(source.text, unit) if unit.kind == "row" else words
 
 
 def joined(quotes: Sequence[Quote], quoter: Quoter, sources: Sequence[Source]) -> list[Quote]:

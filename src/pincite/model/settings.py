@@ -145,6 +145,9 @@ class AnswerSettings:
     model: str = ""
     # The environment variable that holds the service's key; never the key itself.
     api_key_env: str = ""
+    # What reads the sources and marks the short answer: "shipped", or the folder of such a model
+    # (models/export_reader.py). "none" picks sentences by their words and vectors instead.
+    reader: str = "shipped"
     # How many hits are read for an answer.
     k: int = 8
     # Tokens of text that an answer may be taken from, estimated from above.

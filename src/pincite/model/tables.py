@@ -187,6 +187,15 @@ class Cell:
     scale: str = ""  # "millions"; empty where the table does not say, or not of this row
     period: str = ""  # "November 27, 2015", as the head says
 
+    @property
+    def shown(self) -> str:
+        """The value with its unit and scale: "$17,606 million"."""
+        value, unit = self.value, self.unit
+        if unit and unit not in value:
+            is_money = _CURRENCY.fullmatch(unit) is not None
+            value = f"{unit}{value}" if is_money else f"{value} {unit}"
+        return f"{value} {self.scale.removesuffix('s')}" if self.scale.isalpha() else value
+
 
 def parse_table(text: str) -> Table | None:
     """Return the pipe table in a text with its caption and footnotes; None if there is none.
@@ -274,6 +283,16 @@ def find_cells(table: Table, row: str, column: str) -> list[Cell]:
     names = row_names(table)
     columns = _columns(table, column, key)
     return [_cell(table, number, at, names[number], key) for number in rows for at in columns]
+
+
+def cell_at(table: Table, row: int, column: int) -> Cell:
+    """Return the cell in a row and a column, counted from 0.
+
+    >>> table = Table("Sales ($ in millions)", ("", "2021"), (("Goods", "9"),))
+    >>> cell_at(table, 0, 1).shown
+    '9 million'
+    """
+    return _cell(table, row, column, row_names(table)[row], 0)
 
 
 def _cell(table: Table, number: int, at: int, name: str, key: int) -> Cell:

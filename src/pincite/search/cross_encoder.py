@@ -1,7 +1,9 @@
 """Cross-encoders run by onnxruntime: the one that ships with Pincite, and any in a folder.
 
 A cross-encoder reads question and passage together. One pair a call, spread over threads: no
-padding, and the score of a pair never depends on which others are scored with it.
+padding, and the score of a pair never depends on which others are scored with it. The shipped one
+is a reader: the same pass says whether the answer is a stretch of words, yes or no, where such a
+stretch may begin and end, and which tokens are evidence.
 """
 
 from __future__ import annotations
@@ -44,6 +46,10 @@ USUAL_TOKENS = 512
 NOTHING = -30.0
 # No token is longer on average.
 MAX_CHARS = 16
+# What a reader gives beside the score, which comes first.
+READER_OUTPUTS = ("answers", "answer_kinds", "token_places")
+READER_QUESTION_TOKENS = 72  # of a question with its case the end is kept: there it asks
+HEADING_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,23 @@ class CrossEncoderFacts:
     revision: str
     max_tokens: int
     calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class PassageReading:
+    """What a reader says of one passage: logits, on scales of their own.
+
+    Attributes:
+        answers: whether it answers.
+        kinds: a stretch of words, yes, no.
+        offsets: where each token of the passage stands in it; those of its heading are left out.
+        places: for each of these tokens whether an answer begins, ends, or has its evidence there.
+    """
+
+    answers: float
+    kinds: Array
+    offsets: Sequence[tuple[int, int]]
+    places: Array
 
 
 class CrossEncoder:
@@ -85,6 +108,41 @@ class CrossEncoder:
             return [self._logit(*pair) for pair in pairs]
         with ThreadPoolExecutor(min(self.threads, len(pairs))) as pool:
             return list(pool.map(lambda pair: self._logit(*pair), pairs))
+
+    @property
+    def can_read(self) -> bool:
+        """Whether the model says more than a score; one in a folder of somebody's may not."""
+        return {each.name for each in self._session.get_outputs()} >= set(READER_OUTPUTS)
+
+    def read(self, question: str, passages: Sequence[tuple[str, str]]) -> list[PassageReading]:
+        """Return what each passage, given with its heading, says to a question."""
+        asked = self._encoded(question)[0][-READER_QUESTION_TOKENS:]
+        if len(passages) < 2 or self.threads == 1:
+            return [self._reading(asked, *each) for each in passages]
+        with ThreadPoolExecutor(min(self.threads, len(passages))) as pool:
+            return list(pool.map(lambda each: self._reading(asked, *each), passages))
+
+    def _reading(self, asked: Sequence[int], heading: str, passage: str) -> PassageReading:
+        above = self._encoded(heading)[0][-HEADING_TOKENS:]
+        ids, offsets = self._encoded(passage)
+        start, end = self._marks
+        before = [*start, *asked, *end, *above]
+        room = max(0, self.facts.max_tokens - len(before) - len(end))
+        ids, offsets = ids[:room], offsets[:room]
+        whole = np.array([[*before, *ids, *end]])
+        types = np.zeros_like(whole)
+        types[0, len(before) - len(above) :] = 1
+        given = {"input_ids": whole, "token_type_ids": types}
+        answers, kinds, places = self._session.run(list(READER_OUTPUTS), given)
+        inside = places[0, len(before) : len(before) + len(ids)]
+        return PassageReading(float(answers[0]), kinds[0], offsets, inside)
+
+    def _encoded(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the numbers of a text's tokens and where each stands in it."""
+        # Half characters are replaced one by one, so that places stay what they are.
+        whole = text[: MAX_CHARS * self.facts.max_tokens].encode("utf-8", "replace").decode()
+        found = self._tokenizer.encode(whole, add_special_tokens=False)
+        return found.ids, found.offsets
 
     def _logit(self, ids: Array | None, types: Array | None) -> float:
         if ids is None or types is None:

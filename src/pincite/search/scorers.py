@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from threading import Lock
+from typing import TYPE_CHECKING, cast
 
 from pincite.model.errors import ModelError
 from pincite.model.settings import Reranking
 from pincite.model.types import PairScorer
 from pincite.search.metrics import log
+
+if TYPE_CHECKING:
+    from pincite.search.cross_encoder import CrossEncoder
 
 # Nobody waits for a search longer than that: a service that asks for more is left alone.
 PATIENCE = 1.0
@@ -74,6 +78,17 @@ def open_scorer(settings: Reranking) -> PairScorer | None:
         )
         return HttpScorer(service)
     return _local(settings.model, settings.threads)
+
+
+def open_reader(name: str) -> CrossEncoder | None:
+    """Return the cross-encoder that also reads; None if none is wanted, or it gives scores alone.
+
+    A search that re-ranks with the same model shares it.
+    """
+    if name == "none":
+        return None
+    model = cast("CrossEncoder", _local(name, 0).load())
+    return model if model.can_read else None
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,280 @@
+"""The short answer: which words of which source, or yes or no, and how sure that is.
+
+The best windows of the sources are read together with the question, one pass each
+(``search/cross_encoder.py``). Each gives its best stretch of words; what the reader says of it, its
+hit and the words that it shares with the question decide between them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pincite.answer.polarity import yes_or_no
+from pincite.answer.quotes import ConfidenceModel, QuoteCandidate
+from pincite.answer.sentences import row_shown
+from pincite.answer.values import Source
+from pincite.answer.wanted import Wanted
+from pincite.answer.windows import ReadingWindow, WindowPiece, document_span, windows_of
+from pincite.model.markup import plain
+from pincite.model.sentences import begins_item
+from pincite.model.tables import cell_at
+from pincite.model.types import Span
+from pincite.search.passages import Passage
+from pincite.search.query import ParsedQuery
+from pincite.search.reader import IndexReader
+from pincite.store.files import Array
+
+if TYPE_CHECKING:
+    from pincite.search.cross_encoder import CrossEncoder, PassageReading
+
+# So many windows are read: each takes some ten milliseconds.
+READ = 14
+# What the hit and shared words are worth beside each other when windows are chosen, and beside
+# what the reader says (logits) when they are compared.
+CHOOSE_WORDS = 1.0
+ANSWERS, PLACE, HIT, WORDS = 1.0, 0.25, 2.0, 2.0
+LEADS = (":", "—", "–")
+DEFINES = 4.0  # what a piece that says what a term means is worth to who asks for it
+LONGEST = 40  # tokens of a short answer
+MAX_TOLD_CHARS = 400  # of a sentence that is a short answer as a whole
+MAX_DOCUMENT_CHARS = 2_000_000  # in which the question's names are looked for
+TINY = -30.0  # the logarithm of what is impossible
+_NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # a capital inside a sentence
+# That a short answer is right, of what is known when it is given (bench/abstention.py).
+CONFIDENCE = ConfidenceModel(
+    {"answers": 1.0, "place": 0.0, "hit": 0.0, "words": 0.0, "document": 0.0, "names": 0.0}, 0.0
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAnswer:
+    """A few words that answer."""
+
+    text: str
+    piece: WindowPiece  # the sentence or cell that they stand in, or that decides
+    spans: tuple[Span, ...]  # none for yes and no
+    place: float  # how likely they are those that answer: a logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAnswer:
+    """What one window says to a question."""
+
+    window: ReadingWindow
+    short: ShortAnswer
+    score: float  # by which windows compare
+    features: Mapping[str, float]
+
+    @property
+    def confidence(self) -> float:
+        return CONFIDENCE.probability(self.features)
+
+    @property
+    def candidate(self) -> QuoteCandidate:
+        """What is quoted for it."""
+        source, unit = self.window.source, self.short.piece.unit
+        text = source.text[unit.start : unit.end]
+        shown = row_shown(source.text, unit) if unit.kind == "row" else text
+        span = document_span(source, unit.start, unit.end) or self.short.piece.span
+        share = self.features["words"]
+        # A further one is quoted where it is nearly as good: by a quarter of a logit.
+        likely = math.exp(max(TINY, self.score) / 4)
+        return QuoteCandidate(source, unit, span, shown, share, 0.0, likely)
+
+
+class AnswerReader:
+    """Reads sources; keeps nothing between questions."""
+
+    def __init__(self, index: IndexReader, model: CrossEncoder) -> None:
+        self._index = index
+        self._model = model
+
+    def read(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> list[WindowAnswer]:
+        """Return what the most promising windows say, the best first."""
+        chosen = self._chosen(query, passages, sources)
+        read = self._model.read(query.corrected, [(w.heading, w.text) for w, _, _ in chosen])
+        asked = Wanted.by(query.text)
+        found = []
+        for (window, hit, words), reading in zip(chosen, read, strict=True):
+            short = short_answer(window, reading, asked)
+            if short is None:
+                continue
+            known = {"answers": reading.answers, "place": short.place, "hit": hit, "words": words}
+            known |= {"document": 1.0, "names": 1.0}  # looked up for the best one alone
+            score = ANSWERS * reading.answers + PLACE * short.place + HIT * hit + WORDS * words
+            if asked.term and asked.is_defined(window, short.piece):
+                score += DEFINES
+            found.append(WindowAnswer(window, short, score, known))
+        found.sort(key=attrgetter("score"), reverse=True)
+        if found:
+            found[0] = replace(
+                found[0], features={**found[0].features, **self._about(query, found[0])}
+            )
+        return found
+
+    def _about(self, query: ParsedQuery, best: WindowAnswer) -> dict[str, float]:
+        """Return how much of a question's words, and of its names, the whole document has.
+
+        Another contract or report says the same things, but of somebody else.
+        """
+        source = best.window.source
+        text = self._index.snapshot.text(source.span.doc_id)[:MAX_DOCUMENT_CHARS]
+        text = f"{source.title} {text}".lower()
+        analyzer = self._index.opened.analyzer_of(source.span.doc_id)
+        has, worth = [], []
+        for word in query.content_words:
+            terms = analyzer.terms(word)
+            worth.append(sum(query.weights.get(term, 0.0) for term in terms))
+            has.append(float(word.lower()[: max(4, len(word) - 3)] in text))
+        names = _NAME.findall(query.text)
+        return {
+            "document": float(np.average(has, weights=worth)) if sum(worth) else 1.0,
+            "names": sum(n.lower() in text for n in names) / len(names) if names else 1.0,
+        }
+
+    def _chosen(
+        self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
+    ) -> list[tuple[ReadingWindow, float, float]]:
+        """Return the windows to read, each with what its hit and its words are worth."""
+        weights = query.weights
+        total = sum(weights.values()) or 1.0
+        by_chunk = {passage.chunk.id: passage for passage in passages}
+        top = max((p.hit.score for p in passages), default=1.0) or 1.0
+        last = min((p.hit.score for p in passages), default=0.0)
+        found: list[tuple[ReadingWindow, float, float]] = []
+        for source in sources:
+            passage = by_chunk.get(source.chunk_id)
+            context = passage.chunk.context if passage else ""
+            heading = " ".join((context or " › ".join(source.path[1:] or source.path)).split())
+            hit = (passage.hit.score if passage else last) / top
+            analyzer = self._index.opened.analyzer_of(source.span.doc_id)
+            for window in windows_of(source, heading):
+                terms = {*analyzer.terms(f"{window.heading} {window.text}")}
+                share = sum(weight for term, weight in weights.items() if term in terms) / total
+                found.append((window, hit, share))
+        found.sort(key=lambda each: -(each[1] + CHOOSE_WORDS * each[2]))
+        return found[:READ]
+
+
+def short_answer(
+    window: ReadingWindow, reading: PassageReading, asked: Wanted
+) -> ShortAnswer | None:
+    """Return the short answer of a window; None if it has nothing that could be one."""
+    if asked.is_polar:
+        decides = _evidence(window, reading)
+        if decides is None:
+            return None
+        words = window.text[decides.start : decides.end]
+        lead = _lead_in(window, decides)
+        above = window.text[lead.start : lead.end] if lead else _open_heading(window)
+        return ShortAnswer(yes_or_no(asked.question, f"{above} {words}"), decides, (), 0.0)
+    pieces = window.pieces
+    owner = owners(pieces, reading)
+    is_open = np.array([asked.allows(piece) and asked.fits(window, piece) for piece in pieces])
+    if asked.term:  # who asks what a word means is answered where that is said
+        defines = np.array([asked.is_defined(window, piece) for piece in pieces])
+        is_open = defines if defines.any() else is_open
+    tokens = np.flatnonzero((owner >= 0) & is_open[owner])
+    if not len(tokens):
+        return None
+    first, last, place = best_stretch(
+        _log_softmax(reading.places[tokens, 0]),
+        _log_softmax(reading.places[tokens, 1]),
+        owner[tokens],
+    )
+    piece = pieces[owner[tokens[first]]]
+    if piece.column and piece.table:
+        cell = cell_at(piece.table, piece.row, piece.column)
+        return ShortAnswer(cell.shown, piece, (piece.span,), place)
+    if asked.is_several and (lead := _lead_in(window, piece)):
+        return _items(window, lead, place)
+    start, end = reading.offsets[tokens[first]][0], reading.offsets[tokens[last]][1]
+    if asked.is_told and piece.row < 0 and piece.end - piece.start <= MAX_TOLD_CHARS:
+        start, end = piece.start, piece.end
+    if asked.term and asked.is_defined(window, piece):
+        start, end = piece.start + asked.meaning(window, piece), piece.end
+    words = window.text[start:end].rstrip(" \n,;:")
+    at = piece.span.start + start - piece.start
+    span = Span(piece.span.doc_id, at, at + len(words))
+    return ShortAnswer(plain(words), piece, (span,), place)
+
+
+def _items(window: ReadingWindow, lead: WindowPiece, place: float) -> ShortAnswer:
+    """Return the items behind the words that lead into them, as one answer."""
+    items = []
+    for piece in window.pieces:
+        if piece.start > lead.end:
+            if not _is_item(window, piece):
+                break
+            items.append(piece)
+    words = (plain(window.text[p.start : p.end].rstrip(" ,;.")) for p in items)
+    return ShortAnswer("; ".join(words), lead, tuple(p.span for p in items), place)
+
+
+def _is_item(window: ReadingWindow, piece: WindowPiece) -> bool:
+    return piece.row < 0 and begins_item(window.source.text[piece.unit.start : piece.unit.end])
+
+
+def _lead_in(window: ReadingWindow, item: WindowPiece) -> WindowPiece | None:
+    """Return the piece that leads into the list that another one is an item of."""
+    if not _is_item(window, item):
+        return None
+    before = [p for p in window.pieces if p.end <= item.start and not _is_item(window, p)]
+    is_lead = before and window.text[: before[-1].end].endswith(LEADS)
+    return before[-1] if is_lead else None
+
+
+def _open_heading(window: ReadingWindow) -> str:
+    """Return the words above a window that it completes; headings that are whole say nothing."""
+    return window.heading if window.heading.endswith(LEADS) else ""
+
+
+def owners(pieces: Sequence[WindowPiece], reading: PassageReading) -> Array:
+    """Return the number of the piece that each token stands in; -1 for one in none."""
+    starts = np.array([piece.start for piece in pieces])
+    ends = np.array([piece.end for piece in pieces])
+    places = np.array(reading.offsets, dtype=np.int64).reshape(-1, 2)
+    found = np.searchsorted(starts, places[:, 0], side="right") - 1
+    inside = (found >= 0) & (places[:, 1] <= ends[found]) & (places[:, 1] > places[:, 0])
+    return np.where(inside, found, -1)
+
+
+def best_stretch(starts: Array, ends: Array, owner: Array) -> tuple[int, int, float]:
+    """Return the likeliest stretch within one piece: its first token, its last, its likelihood.
+
+    >>> best_stretch(np.log([0.9, 0.1]), np.log([0.1, 0.9]), np.array([0, 0]))[:2]
+    (0, 1)
+    """
+    number = np.arange(len(starts))
+    length = number[None, :] - number[:, None]
+    fits = (length >= 0) & (length < LONGEST) & (owner[None, :] == owner[:, None])
+    pair = np.where(fits, starts[:, None] + ends[None, :], -np.inf)
+    first, last = divmod(int(pair.argmax()), len(starts))
+    return first, last, max(TINY, float(pair[first, last]))
+
+
+def _log_softmax(values: Array) -> Array:
+    shifted = values - values.max()
+    found: Array = shifted - np.log(np.exp(shifted).sum())
+    return found
+
+
+def _evidence(window: ReadingWindow, reading: PassageReading) -> WindowPiece | None:
+    """Return the sentence or row that most of the evidence is in."""
+    worth: dict[int, list[float]] = {}
+    for number, value in zip(owners(window.pieces, reading), reading.places[:, 2], strict=True):
+        if number >= 0:
+            worth.setdefault(int(number), []).append(float(value))
+    # Words that lead into a list decide nothing without its items.
+    whole = [n for n in worth if not window.text[: window.pieces[n].end].endswith(":")]
+    best = max(whole or worth, key=lambda number: np.mean(worth[number]), default=None)
+    return None if best is None else window.pieces[best]
