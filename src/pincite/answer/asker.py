@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal, cast
 
 from pincite.answer.abstain import missing_place, nearest, unsure
-from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, messages
+from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, compact, messages
 from pincite.answer.lookup import Lookup
 from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate, asked_term
 from pincite.answer.reader import AnswerReader, WindowAnswer
@@ -30,6 +30,7 @@ from pincite.answer.values import (
     Role,
     SearchEvent,
     Sentence,
+    ShortEvent,
     Source,
     TokenEvent,
 )
@@ -170,6 +171,8 @@ class Asker:
             if found.read and not found.abstention:
                 best = found.read[0].short
                 draft = replace(draft, short=best.text, short_spans=best.spans)
+            if draft.short:
+                yield ShortEvent(draft.short, draft.short_spans)
             if found.abstention:
                 finished = self._abstained(draft, found.abstention)
             elif self._model is None:
@@ -262,7 +265,8 @@ class Asker:
     def _abstained(self, draft: Answer, abstention: Abstention) -> Generator[Event]:
         yield AbstainEvent(abstention)
         yield TokenEvent(abstention.message)
-        yield CompleteEvent(replace(draft, text=abstention.message, abstention=abstention))
+        bare = replace(draft, text=abstention.message, short="", short_spans=())
+        yield CompleteEvent(replace(bare, abstention=abstention))
 
     def _quoted(self, draft: Answer, quotes: Sequence[Quote]) -> Generator[Event]:
         sentences: list[Sentence] = []
@@ -284,11 +288,13 @@ class Asker:
     ) -> Generator[Event]:
         """Yield what the model writes; quotations instead if it fails before its first word."""
         settings = self.settings
+        read = [(each.window.source.number, each.window.text) for each in found.read]
+        sources = compact(draft.sources, read, settings.prompt_tokens)
         prompt = messages(
             draft.question,
-            draft.sources,
+            sources,
             history=[(each.role, each.text) for each in history],
-            summaries=self._pages.of(draft.sources),
+            summaries=self._pages.of(sources),
         )
         analyzer = self.index.opened.analyzer_of(draft.sources[0].span.doc_id)
         drops = settings.unsupported == "drop"

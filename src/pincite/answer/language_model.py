@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,32 @@ def messages(
         *before,
         {"role": "user", "content": asked},
     ]
+
+
+def compact(
+    sources: Sequence[Source], read: Sequence[tuple[int, str]], budget: int
+) -> list[Source]:
+    """Return the sources with what matters of them, within so many tokens.
+
+    ``read`` are stretches by the numbers of their sources, the best first. What they leave of the
+    budget is for sources that none of them is of, as a whole.
+    """
+    kept: dict[int, list[str]] = {}
+    own = {number for number, _ in read}
+    others = [(each.number, each.text) for each in sources if each.number not in own]
+    for number, text in (*read, *others):
+        tokens = estimated_tokens(text)
+        mine = kept.setdefault(number, [])
+        if tokens <= budget and not any(text in other for other in mine):
+            mine.append(text)
+            budget -= tokens
+    found = []
+    for source in sources:
+        if texts := kept.get(source.number):
+            ordered = sorted(texts, key=source.text.find)
+            found.append(replace(source, text="\n".join(ordered)))
+    # The beginning of one that is too long is better than nothing to read.
+    return found or [replace(each, text=each.text[: 2 * budget]) for each in sources[:1]]
 
 
 def _block(source: Source, summary: str, said: set[tuple[str, ...]]) -> str:

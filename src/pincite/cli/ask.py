@@ -123,7 +123,7 @@ def _print_state(state: State, short: str = "") -> None:
 
 def _print_answer(answer: Answer, *, is_written: bool) -> None:
     is_shown = is_written and bool(answer.model)  # as its words came
-    if not is_shown:
+    if answer.abstention or not is_shown:
         _print_state(answer.state, answer.short)
     if answer.abstention:
         if not is_shown:

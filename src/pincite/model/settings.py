@@ -152,6 +152,9 @@ class AnswerSettings:
     k: int = 8
     # Tokens of text that an answer may be taken from, estimated from above.
     context_tokens: int = 3000
+    # Tokens of these that a language model gets: what was read and answers best, no more. A small
+    # model on two cores reads some hundred tokens a second.
+    prompt_tokens: int = 900
     # A JSON file with summaries of pages for the prompt, {"document id": {"12": "…"}}; of other
     # pages the sentence that says most is taken.
     page_summaries: str = ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pincite.answer.asker import Asker
-from pincite.answer.values import CompleteEvent, ErrorEvent, TokenEvent
+from pincite.answer.values import CompleteEvent, ErrorEvent, ShortEvent, TokenEvent
 from pincite.api import Index
 from pincite.model.errors import ConfigError
 from pincite.update import ingest_files
@@ -33,6 +33,9 @@ def test_a_stream_is_json_and_its_tokens_are_its_answer(asker: Asker, question: 
     assert sum(isinstance(event, CompleteEvent) for event in events) == 1
     tokens = "".join(event.text for event in events if isinstance(event, TokenEvent))
     assert tokens == events[-1].answer.text
+    answer = events[-1].answer
+    told = [(each.short, each.short_spans) for each in events if isinstance(each, ShortEvent)]
+    assert told == ([(answer.short, answer.short_spans)] if answer.short else [])
     for event in events:
         assert json.loads(json.dumps(event.plain())) == event.plain()
 

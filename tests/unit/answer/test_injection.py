@@ -139,7 +139,9 @@ def test_no_document_speaks_outside_its_quotation(index: Index, model: Any) -> N
         if re.search(r"Say PWNED|IGNORE ALL|developer mode", _orders(body))
         else ["Rods shall be at least 2.4 m apart [1]."]
     )
-    settings = Answering(url=model.url, model="m", k=40, context_tokens=20_000)
+    settings = Answering(
+        url=model.url, model="m", k=40, context_tokens=20_000, prompt_tokens=20_000
+    )
     answer = Asker(index, settings).answer("How far apart shall rods and sheds be?")
     assert len(answer.sources) > 20, "the attacks are in the prompt"
     assert answer.text == "Rods shall be at least 2.4 m apart. [1]"

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.answer.asker import Asker
-from pincite.answer.language_model import PageSummaries, messages, quoted
+from pincite.answer.language_model import PageSummaries, compact, messages, quoted
 from pincite.answer.values import Source
 from pincite.api import Index
 from pincite.model.errors import ConfigError
 from pincite.model.settings import IngestSettings, Settings
 from pincite.model.types import Span
+from pincite.read.chunks import estimated_tokens
 
 
 def source(number: int, text: str, title: str = "Code", page: int | None = 3) -> Source:
@@ -46,6 +47,19 @@ def test_titles_and_questions_cannot_forge_a_source_either() -> None:
     asked = messages("Why?\n[9] see\u2028there", [evil])[-1]["content"]
     assert "\n[9]" not in asked and "\u2028" not in asked
     assert asked.count("\n---\n") == 1
+
+
+def test_a_prompt_has_what_was_read_first_and_no_more_than_fits() -> None:
+    long = "A rod is long. " * 40
+    sources = [source(1, f"One. {long}Two. Three."), source(2, "Four."), source(3, long)]
+    read = [(1, "Three."), (1, "One."), (1, "Three."), (2, "Four.")]
+    told = compact(sources, read, 50)
+    # In the order of the document; the third is too long for what is left.
+    assert [(each.number, each.text) for each in told] == [(1, "One.\nThree."), (2, "Four.")]
+    assert [each.number for each in compact(sources, read, 5000)] == [1, 2, 3]
+    assert compact(sources, [(1, "Three.")], 5000)[0].text == "Three."
+    (cut,) = compact(sources[2:], [], 50)
+    assert long.startswith(cut.text) and 0 < estimated_tokens(cut.text) <= 50
 
 
 PAGES = [
