@@ -143,7 +143,9 @@ _FORM = re.compile(
 _REGISTRANT = re.compile(
     r"\(?\s*exact name of (?:the )?(?:registrant|issuer|company)", re.IGNORECASE
 )
-_OF_FORM = re.compile(r"\breport pursuant to\b|\bperiod from\b|\byear ended\b", re.IGNORECASE)
+_OF_FORM = re.compile(
+    r"\breport pursuant to\b|\bperiod from\b|\byear ended\b|^\W*or\W*$", re.IGNORECASE
+)
 _FILE_NUMBER = re.compile(r"^.*commission file (?:number|no)\.?:? [\d-]+\.?", re.IGNORECASE)
 _PERIOD = re.compile(
     r"\b(?P<words>(?:fiscal |calendar )?(?:year|quarter|(?:quarterly|transition|annual) period)"

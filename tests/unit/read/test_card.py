@@ -47,6 +47,8 @@ def test_a_registrant_whose_name_is_a_picture_is_whom_the_report_names_most() ->
     cover = COVER.replace("TUGBOAT HOLDINGS, INC.", "o TRANSITION REPORT PURSUANT TO SECTION 13")
     more = "The Company tows. " * 9 + "We at Tugboat Holdings, Inc. tow for Tow LLC. " * 3
     assert document(cover.format(more=more)).meta["issuer"] == "Tugboat Holdings, Inc."
+    cover = cover.replace("o TRANSITION", "OR\n\no TRANSITION")
+    assert document(cover.format(more=more)).meta["issuer"] == "Tugboat Holdings, Inc."
 
 
 def test_an_annual_report_is_named_by_issuer_form_and_period() -> None:

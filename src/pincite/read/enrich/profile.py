@@ -21,7 +21,7 @@ from pincite.model.profiles import (
 )
 from pincite.model.traversal import parse_traversal
 from pincite.model.types import Chunk, Document
-from pincite.model.vocabulary import Ask, parse_asks
+from pincite.model.vocabulary import Ask, parse_asks, parse_lines, parse_metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +171,7 @@ def parse_profile(text: str, *, origin: str, is_shipped: bool = False) -> Profil
 def _profile(table: TomlReader, fingerprint: str) -> Profile:
     traits, audiences = table.table("traits"), table.table("audiences")
     parse_traversal(table.table("traversal"), fingerprint)  # searches read it; errors belong here
+    parse_lines(table), parse_metrics(table)  # answers read them
     synonyms = table.table("synonyms")
     profile = Profile(
         name=table.text("name"),
