@@ -22,6 +22,7 @@ LAYERS = [
     {"api"},
     {"measure"},
     {"answer", "maintain"},
+    {"check"},
     {"search"},
     {"update"},
     {"index", "read"},

@@ -1,25 +1,19 @@
-"""Whether a sentence holds in what it cites: words, numbers, units."""
+"""Whether a sentence holds in what it cites: words, numbers, units, polarity (check/support.py)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from pincite.answer.values import Citation, Sentence, Source, Verdict
+from pincite.check.support import TextPart, TextParts, near, turned_round, wrong_numbers
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import locator_key, mention_spans
-from pincite.model.sentences import units
-from pincite.model.tables import parse_table, unit_of
-from pincite.model.units import Quantity, kind_of, names, quantities
+from pincite.model.units import names, quantities
 
 # A sentence that shares fewer of its content words with what it cites is about something else.
 MIN_SHARED = 0.5
-# A fact has to stand in a unit that shares at least this much of what the best unit shares.
-NEAR_SHARE = 0.5
-# A unit of which the sentence has this share of words is taken over, however short it is.
-TAKEN_OVER = 0.8
 # Fewer content words than that claim nothing.
 MIN_WORDS = 3
 MIN_QUOTED_CHARS = 12
@@ -27,16 +21,6 @@ MAX_SENTENCE_CHARS = 4000
 _QUOTED = re.compile(r"“([^”]+)”|\"([^\"]+)\"|«([^»]+)»|„([^“]+)“")
 _LABELS = re.compile(r"\([0-9A-Za-z]{1,5}\)")
 _FOLDED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
-REMEMBERED_TEXTS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One unit of a source: its words, its numbers, and of a row the words of its first cell."""
-
-    terms: frozenset[str]
-    numbers: tuple[Quantity, ...]
-    name: frozenset[str] | None = None
 
 
 class Verifier:
@@ -44,8 +28,7 @@ class Verifier:
 
     def __init__(self, sources: Sequence[Source], analyzer: Analyzer) -> None:
         self.sources: Mapping[int, Source] = {source.number: source for source in sources}
-        self._analyzer = analyzer
-        self._parts = lru_cache(maxsize=REMEMBERED_TEXTS)(self._find_parts)
+        self._texts = TextParts(analyzer)
 
     def check(self, text: str, cited: Sequence[int]) -> tuple[Sentence, list[Citation]]:
         """Return the sentence with the citations that hold, and those that were rejected."""
@@ -89,7 +72,7 @@ class Verifier:
         shared = any(
             q.same(other)
             for q in quantities(text)
-            for part in self._parts(source)
+            for part in self._texts.of(source.text)
             for other in part.numbers
         )
         return "" if shared else f"[{source.number}] has little to do with the sentence"
@@ -103,63 +86,31 @@ class Verifier:
         for quote in _quotes(text):
             if not any(_folded(quote) in _folded(source.text) for source in cited):
                 yield f"{_numbers(cited)} does not say “{quote}”"
-        near = self._near(text, cited)
-        for each in quantities(bare):
-            if not any(each.same(other) for part in near for other in part.numbers):
-                yield f"{_numbers(cited)} does not say {bare[each.start : each.end].strip()}"
+        words, parts = self._texts.content(text), self._near(text, cited)
+        for number in wrong_numbers(bare, parts):
+            yield f"{_numbers(cited)} does not say {number}"
+        if reason := turned_round(bare, words, parts):
+            yield f"it says the opposite of {_numbers(cited)}: {reason}"
         said = {name for s in cited for name in names(f"{s.text} {s.locator} {' '.join(s.path)}")}
         for name in names(bare):
             if name not in said:
                 yield f"{_numbers(cited)} does not say {name}"
 
     def _few_words(self, text: str, cited: Sequence[Source]) -> Iterator[str]:
-        words = self._content(text)
+        words = self._texts.content(text)
         if len(words) < MIN_WORDS:
             return
         said = frozenset[str]().union(*(self._words_of(source) for source in cited))
         if len(words & said) < MIN_SHARED * len(words):
             yield f"few of its words stand in {_numbers(cited)}"
 
-    def _near(self, text: str, cited: Sequence[Source]) -> list[_Part]:
-        """Return the units of the sources that are about what the sentence is about.
-
-        These are units that share about as many words with it as any, and short ones that it takes
-        over. Rows of a table differ in little: only those that it names count, or the nearest.
-        """
-        words = self._content(text)
-        every = [part for source in cited for part in self._parts(source)]
-        parts = [part for part in every if part.name is None]
-        least = NEAR_SHARE * max((len(words & part.terms) for part in parts), default=0)
-        near = [part for part in parts if _is_near(part, words, least)]
-        rows = [part for part in every if part.name is not None]
-        named = [part for part in rows if part.name and part.name <= words]
-        most = max((len(words & part.terms) for part in rows), default=0)
-        return near + (named or [part for part in rows if len(words & part.terms) == most])
+    def _near(self, text: str, cited: Sequence[Source]) -> list[TextPart]:
+        every = [part for source in cited for part in self._texts.of(source.text)]
+        return near(self._texts.content(text), every)
 
     def _words_of(self, source: Source) -> frozenset[str]:
-        around = self._content(" ".join((source.locator, source.title, *source.path)))
-        return around.union(*(part.terms for part in self._parts(source)))
-
-    def _content(self, text: str) -> frozenset[str]:
-        terms = self._analyzer.terms(text)
-        return frozenset(t for t in terms if t not in self._analyzer.function_terms)
-
-    def _find_parts(self, source: Source) -> list[_Part]:
-        """Return the units of a source."""
-        found = []
-        rows = dict(row_quantities(source.text))
-        number = 0
-        for unit in units(source.text):
-            words = source.text[unit.start : unit.end]
-            own = self._content(words)
-            if unit.kind == "row":
-                numbers = (*rows.get(number, ()), *quantities(words))
-                number += 1
-                name = self._content(words.strip("| ").partition("|")[0])
-                found.append(_Part(own, numbers, name))
-            else:
-                found.append(_Part(own, tuple(quantities(words))))
-        return found
+        around = self._texts.content(" ".join((source.locator, source.title, *source.path)))
+        return around.union(*(part.terms for part in self._texts.of(source.text)))
 
     def _citation(self, source: Source, *, ok: bool, reason: str = "") -> Citation:
         page, label = source.page_at(None)
@@ -190,11 +141,6 @@ def _has_place(source: Source, key: str) -> bool:
     return False
 
 
-def _is_near(part: _Part, words: frozenset[str], least: float) -> bool:
-    shared = len(words & part.terms)
-    return shared >= least or (shared >= TAKEN_OVER * len(part.terms) and shared > 0)
-
-
 def _quotes(text: str) -> list[str]:
     found = (next(filter(None, groups)) for groups in _QUOTED.findall(text))
     return [quote for quote in found if len(quote) >= MIN_QUOTED_CHARS]
@@ -206,19 +152,3 @@ def _folded(text: str) -> str:
 
 def _numbers(sources: Sequence[Source]) -> str:
     return "".join(f"[{source.number}]" for source in sources)
-
-
-def row_quantities(table_text: str) -> Iterator[tuple[int, list[Quantity]]]:
-    """Yield for each row of a table its number and its numbers, in the units of their columns."""
-    table = parse_table(table_text)
-    if table is None:
-        return
-    kinds = [kind_of(unit_of(name)) for name in table.columns]
-    for number, row in enumerate(table.rows):
-        found = []
-        for cell, column in zip(row, kinds, strict=False):
-            for each in quantities(cell):
-                if not each.kind and column:
-                    each = Quantity(each.value * column.size, column.name, each.start, each.end)
-                found.append(each)
-        yield number, found

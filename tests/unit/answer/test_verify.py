@@ -39,6 +39,7 @@ def verifier() -> Verifier:
         ("The code says “they shall be at least 2.4 m apart”.", [1]),
         ("E-07 means pressure low.", [2]),
         ("E-08 means that the motor does not answer; wait 20 minutes.", [2]),
+        ("Rods shall not be less than 2.4 m apart.", [1]),
         ("Rods are 2.4 m apart, and E-07 means pressure low.", [1, 2]),
     ],
 )
@@ -64,6 +65,10 @@ def test_what_holds(verifier: Verifier, text: str, cited: list[int]) -> None:
         ("E-09 means pressure low.", [2], "e-09"),
         ("E-07 means pressure low; wait 20 minutes.", [2], "20 minutes"),
         ("Swimming pools need a licence from the harbour office.", [1], "few of its words"),
+        ("Rods shall not be at least 2.4 m apart.", [1], "the opposite"),
+        ("Rods shall be at most 2.4 m apart.", [1], "the opposite"),
+        ("Rods may be at least 2.4 m apart where more than one is used.", [1], "the opposite"),
+        ("E-08 means that the motor does answer.", [2], "the opposite"),
     ],
 )
 def test_what_does_not_hold(verifier: Verifier, text: str, cited: list[int], reason: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.answer.verify import row_quantities
+from pincite.check.support import row_quantities
 from pincite.model.units import names, quantities
 
 

@@ -1,0 +1,1 @@
+"""Does what a text claims to come from documents stand there?"""
