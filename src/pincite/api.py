@@ -22,6 +22,8 @@ from pincite.store.location import exists
 if TYPE_CHECKING:
     from pincite.answer.asker import Asker
     from pincite.answer.values import Answer, Event
+    from pincite.check.support import Support
+    from pincite.check.values import CheckReport
     from pincite.measure.summary import Evaluation
     from pincite.update import IngestReport, Outcome
 
@@ -75,6 +77,15 @@ class Index(IndexReader):
     ) -> Iterator[Event]:
         """Yield what happens while a question is answered; the last event has the answer."""
         yield from self._asker.ask(question, filters=filters, k=k)
+
+    def check(self, text: str, *, support: Support | None = None) -> CheckReport:
+        """Return a verdict for every quotation, citation and cited statement of a text.
+
+        ``support`` may be a function that says how probable it is that evidence bears out a claim.
+        """
+        from pincite.check.checker import Checker
+
+        return Checker(self, support).check(text)
 
     @cached_property
     def _asker(self) -> Asker:

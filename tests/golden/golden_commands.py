@@ -28,6 +28,7 @@ ABSENT = "<nothing>"
 
 # Written into the folder before the first call.
 FILES = {
+    "draft.md": "Rods “shall be at least 2.5 m apart”. Compare 250.999, and § 5 BGB.\n",
     "raw.json": json.dumps(
         [
             {"doc_name": "a", "ID": "1", "questions": "What is the fee?", "answers": "10",
@@ -49,6 +50,7 @@ CALLS = [
     ["ask", "how far apart do two earth rods have to be"],
     ["ask", "Table 250.66 95 mm² electrode copper"],
     ["ask", "How many hit points does a griffin have?"],
+    ["check", "draft.md"],
     ["why-not", "how far apart do rods stand", "250.52(i)"],
     ["show", "210.8(D)", "--document", NEW],
     ["show", "210.8", "--document", NEW],

@@ -24,7 +24,7 @@ from pincite.model.types import Chunk, Span
 from pincite.search.passages import cite_place
 from pincite.search.reader import IndexReader
 
-MAX_CHARS = 2_000_000  # of a text; about a thousand pages
+MAX_CHARS = 1_000_000  # of a text; about five hundred pages
 MAX_EVIDENCE_CHARS = 1_200
 MAX_SHOWN_CHANGES = 12
 MIN_PROBABILITY = 0.5  # of a statement that is called supported
@@ -67,11 +67,22 @@ class Checker:
         read = read_claims(text[:MAX_CHARS])
         if read.is_cut:
             notes.append(f"only the first {len(read.claims):,} claims were checked")
-        return CheckReport(tuple(map(self._checked, read.claims)), tuple(notes))
+        return CheckReport(tuple(self._verdicts(read.claims)), tuple(notes))
 
     def stream(self, text: str) -> Iterator[CheckedClaim]:
         """Yield the same verdicts one after the other, as they are reached."""
-        yield from map(self._checked, read_claims(text[:MAX_CHARS]).claims)
+        yield from self._verdicts(read_claims(text[:MAX_CHARS]).claims)
+
+    def _verdicts(self, claims: Sequence[Claim]) -> Iterator[CheckedClaim]:
+        for claim in claims:
+            # A bare number, as in "grew by 3.50", is a place only where there is such a place.
+            cited = tuple(
+                each
+                for each in claim.citations
+                if not each.is_bare or self._places.resolve(_bare(each)).lead == "found"
+            )
+            if cited or claim.kind == "quotation":
+                yield self._checked(replace(claim, citations=cited))
 
     def _checked(self, claim: Claim) -> CheckedClaim:
         leads = [(each, self._places.resolve(_bare(each))) for each in claim.citations]
@@ -229,7 +240,7 @@ class Checker:
         analyzer = self._index.opened.analyzer_of(doc_id)
         return self._texts.setdefault(analyzer.language, TextParts(analyzer))
 
-    # --- SourceEvidence --------------------------------------------------------------------------------
+    # --- Evidence --------------------------------------------------------------------------------
 
     def _told(
         self, plain: CheckedClaim, found: Found, verdict: CheckVerdict, reason: str

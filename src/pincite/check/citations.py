@@ -8,6 +8,7 @@ Spanish citations, short forms of the common law, pages, years, ``ibid.`` and nu
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -36,7 +37,7 @@ _SHORT = lazy_pattern(
 # "Abs. 1 Satz 2", ", comma 2, lett. b)", "para. 3": below the place before.
 _INNER = lazy_pattern(
     r"(?:,|\s-)?\s{0,2}(?:Abs(?:atz|\.)|Satz|S\.(?=\s?\d\b(?!\d))|Nr\.|Nummer|Ziff(?:er|\.)|lit\."
-    r"|Buchst(?:abe|\.)|Unterabs\.|comma|commi|co\.|lett(?:era|\.)|let\.|al(?:inéa|\.)|§"
+    r"|Buchst(?:abe|\.)|Unterabs\.|comma|commi|co\.|lett(?:era|\.)|let\.|al(?:inéa|\.)"
     r"|sub-?para(?:graph|s?\.?)|para(?:graphe?|\.)?|par\.|point|pt\.|punto|n\.|no\.(?=\s?\d)"
     r"|subsection|sub-?s\.|cl\.|clause|item|sentence|apartado|apdo\.|párrafo|inciso|letra|ap\.)"
     r"\s?(?:\((?P<label>[0-9A-Za-z]{1,5})\)|(?P<bare>\d{1,3}|[a-z]{1,2}(?:bis|ter)?|[ivx]{1,5})\)?)"
@@ -140,6 +141,7 @@ class WrittenCitation:
     page: str = ""
     years: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()  # of "[3]", "[^a]"
+    is_bare: bool = False  # a number alone, which may be none of a place
 
 
 def written_citations(text: str, before: WrittenCitation | None = None) -> list[WrittenCitation]:
@@ -162,9 +164,9 @@ def written_citations(text: str, before: WrittenCitation | None = None) -> list[
             whole = replace(whole, start=max(whole.start, done))
         found.append(whole)
         done = whole.end
-    others = [*_backs(text), *_notes(text), *_pages(text)]
-    for other in others:
-        if not any(each.start < other.end and other.start < each.end for each in found):
+    starts = [each.start for each in found]
+    for other in (*_backs(text), *_notes(text), *_pages(text)):
+        if _overlapped(other.start, other.end, starts, found) is None:
             found.append(other)
     return _resolved_backs(sorted(found, key=lambda each: each.start), text, before)
 
@@ -172,12 +174,25 @@ def written_citations(text: str, before: WrittenCitation | None = None) -> list[
 def _places(text: str) -> list[WrittenCitation]:
     """Return the places that are named, without their works."""
     found = [WrittenCitation(start, end, key=key) for key, start, end in mention_spans(text)]
+    starts = [each.start for each in found]
+    known = tuple(found)
     for match in _SHORT.finditer(text):
-        if any(each.start < match.end() and match.start() < each.end for each in found):
-            found = [_widened(each, match) for each in found]
+        at = _overlapped(*match.span(), starts, known)
+        if at is not None:
+            found[at] = _widened(found[at], match)
         elif name := _short_name(text, match):
             found.append(WrittenCitation(*match.span(), key=locator_key(name)))
     return sorted(found, key=lambda each: each.start)
+
+
+def _overlapped(
+    start: int, end: int, starts: Sequence[int], found: Sequence[WrittenCitation]
+) -> int | None:
+    """Return which of the citations a stretch overlaps; they stand in order."""
+    for at in range(max(0, bisect_right(starts, start) - 1), bisect_left(starts, end)):
+        if found[at].end > start:
+            return at
+    return None
 
 
 def _short_name(text: str, match: re.Match[str]) -> str:
@@ -195,14 +210,13 @@ def _short_name(text: str, match: re.Match[str]) -> str:
 
 def _widened(place: WrittenCitation, match: re.Match[str]) -> WrittenCitation:
     """Return a place with the short word before it: "s. 12(3)"; and a code with its letter."""
-    if not (place.start < match.end() and match.start() < place.end):
-        return place
     if match["coded"]:
         key = locator_key(match["coded"].replace(" ", ""))
         return replace(place, start=match.start(), end=match.end(), key=key)
     return replace(place, start=min(place.start, match.start()))
 
 
+_DECIMAL = lazy_pattern(r"\d[\d.]*")
 _LED = lazy_pattern(r"\s(?:of|to)\sthe\s")
 _BETWEEN = lazy_pattern(r",\s{1,2}(?:and\s)?|\s{1,2}(?:of|to)\s(?:the\s)?|\s")
 _CONTAINERS = (
@@ -271,10 +285,19 @@ def _with_work(text: str, place: WrittenCitation, done: int) -> WrittenCitation:
     if not page and (found := _PAGE.match(text, end)):
         page, end = found["page"], found.end()
     years = {int(year) for year in _YEAR.findall(work)}
+    is_bare = not work and not place.within and _DECIMAL.fullmatch(text, place.start, place.end)
     if found := _YEAR_BEHIND.match(text, end):
         years.add(int(found["year"]))
         end = found.end()
-    return replace(place, start=start, end=end, work=work, page=page, years=tuple(sorted(years)))
+    return replace(
+        place,
+        start=start,
+        end=end,
+        work=work,
+        page=page,
+        years=tuple(sorted(years)),
+        is_bare=bool(is_bare),
+    )
 
 
 def _named(words: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from pincite.model.sentences import TextUnit, units
 
 MIN_QUOTED_WORDS = 4  # fewer are a term, unless a citation stands by them
 MIN_STATED_WORDS = 4  # of a statement, beside its citations
-MAX_PARAGRAPH_CHARS = 20_000
+MAX_PARAGRAPH_CHARS = 8_000
 MAX_CLAIMS = 5_000
 _OPEN = r"(?:^|(?<=[\s(\[—–:*_“‘/>]))"
 _SHUT = r"(?=$|[\s.,;:!?)\]—–*_’”/<…]|\[\^?\w)"
@@ -176,14 +176,15 @@ def _beside(
     """Return the citations that a quotation leans on: the next behind it, else those before."""
     if not cited:
         return ()
-    unit = bisect_right([each.start for each in spans], start) - 1
+    unit = bisect_right(spans, start, key=lambda each: each.start) - 1
     low, high = (spans[unit].start, spans[unit].end) if unit >= 0 else (start, end)
     high = max(high, end)
     # A citation may be a sentence of its own behind the quotation's: "…." 47 CFR 97.113.
     follows = [each for each in spans[unit + 1 : unit + 2] if _is_only_cited(each, cited, text)]
     high = follows[0].end if follows else high
-    outside = [each for each in cited if not (start <= each.start < end)]
-    following = min((a for a, _ in quotes if a >= end), default=high)
+    outside = [each for each in _within(cited, low, high) if not (start <= each.start < end)]
+    after = bisect_left(quotes, (end, 0))
+    following = quotes[after][0] if after < len(quotes) else high
     behind = [each for each in outside if end <= each.start < min(following, high)]
     if behind:
         first = behind[0]
@@ -192,13 +193,19 @@ def _beside(
     return tuple(ahead[-1:]) or tuple(each for each in outside if end <= each.start < high)[:1]
 
 
+def _within(cited: Sequence[WrittenCitation], low: int, high: int) -> Sequence[WrittenCitation]:
+    """Return the citations that begin in a stretch; they stand in order."""
+    first = bisect_left(cited, low, key=lambda each: each.start)
+    return cited[first : bisect_left(cited, high, key=lambda each: each.start)]
+
+
 def _is_list(text: str, first: WrittenCitation, other: WrittenCitation) -> bool:
     return other.start - first.end < 30 and not re.search(r"[.;“\"]", text[first.end : other.start])
 
 
 def _is_only_cited(unit: TextUnit, cited: Sequence[WrittenCitation], text: str) -> bool:
     """Return whether a sentence is nothing but a citation."""
-    inside = [each for each in cited if unit.start <= each.start < unit.end]
+    inside = _within(cited, unit.start, unit.end)
     left = len(_WORD.findall(_without(text, unit.start, unit.end, inside)))
     return bool(inside) and left <= 2
 
@@ -221,10 +228,11 @@ def _statements(
 ) -> Iterator[Claim]:
     """Yield the sentences that cite a place and say something of it in words of their own."""
     for unit in spans:
-        inside = [each for each in cited if unit.start <= each.start < unit.end]
+        inside = _within(cited, unit.start, unit.end)
         if not inside or unit.kind == "heading" or _is_only_cited(unit, cited, text):
             continue
-        if any(unit.start <= a < unit.end for a, _ in quotes):
+        quoted = bisect_left(quotes, (unit.start, 0))
+        if quoted < len(quotes) and quotes[quoted][0] < unit.end:
             continue  # what is quoted says it; the words around only introduce it
         words = _without(text, unit.start, unit.end, inside)
         if len(_WORD.findall(words)) >= MIN_STATED_WORDS:

@@ -108,7 +108,7 @@ class CheckReport:
         return tuple(each for each in self.claims if each.failed)
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[CheckVerdict, int]:
         """How many claims have each verdict."""
         return dict(Counter(each.verdict for each in self.claims))
 

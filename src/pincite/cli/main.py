@@ -13,6 +13,7 @@ COMMANDS = {
     "ingest": "ingest:ingest",
     "search": "search:search",
     "ask": "ask:ask",
+    "check": "check:check",
     "replay": "search:replay",
     "why-not": "search:why_not",
     "show": "places:show",

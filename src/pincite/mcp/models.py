@@ -144,6 +144,29 @@ class ReferencesAnswer(BaseModel):
     missing: list[NotFound] = Field(description="Named, and not in these documents.")
 
 
+class ClaimVerified(BaseModel):
+    """One quotation, citation or statement of a draft."""
+
+    text: Words
+    verdict: str = Field(
+        description="exact, supported, altered, elsewhere, not_found, no_such_place, "
+        "number_differs, opposite, not_supported, or outside: not in these documents."
+    )
+    failed: bool = Field(description="It does not hold.")
+    reason: Words
+    citation: Words = Field(description="Where the source's words stand.")
+    source: Quoted
+    remedy: Quoted
+
+
+class VerifyAnswer(BaseModel):
+    """Verdicts in the order of the draft."""
+
+    claims: list[ClaimVerified]
+    failed: int
+    notes: list[str]
+
+
 class DocumentFound(BaseModel):
     """One document."""
 

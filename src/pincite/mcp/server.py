@@ -20,6 +20,8 @@ from pydantic import Field
 
 from pincite.answer.asker import Asker
 from pincite.answer.values import Answer
+from pincite.check.checker import Checker
+from pincite.check.values import CheckedClaim
 from pincite.mcp import models
 from pincite.mcp.models import SCHEME, LentIndex
 from pincite.model.errors import PinciteError
@@ -237,7 +239,23 @@ def ask_answer(reader: LentIndex, answer: Answer) -> models.AskAnswer:
     )
 
 
+def verified(claim: CheckedClaim) -> models.ClaimVerified:
+    """Return a verdict as an agent reads it."""
+    evidence = claim.evidence
+    return models.ClaimVerified(
+        text=claim.text[:RESULT_CHARS],
+        verdict=claim.verdict,
+        failed=claim.failed,
+        reason=claim.reason,
+        citation=evidence.citation if evidence else "",
+        source=evidence.text[:RESULT_CHARS] if evidence else "",
+        remedy=claim.remedy[:RESULT_CHARS],
+    )
+
+
 MAX_QUERY_CHARS = 2_000
+MAX_DRAFT_CHARS = 50_000
+MAX_VERIFIED = 200
 MAX_NAME_CHARS = 500
 MAX_K = 25
 MAX_PLACES = 10
@@ -352,6 +370,24 @@ class Tools:
             filters = reader.filters(documents or [], short("as_of", as_of, 20))
             return ask_answer(reader, Asker(reader.index).answer(question, filters=filters))
 
+    def verify(
+        self,
+        text: Annotated[str, _text("A draft with its quotations and citations.", MAX_DRAFT_CHARS)],
+        ctx: Context,
+    ) -> models.VerifyAnswer:
+        """Check a draft before it is handed over: each quotation, number and citation in it.
+
+        Gives a verdict for each with the source's own words; repair what failed by its remedy.
+        """
+        text = checked("text", text, MAX_DRAFT_CHARS)
+        with self._reader(ctx) as reader:
+            report = Checker(reader.index).check(text)
+        return models.VerifyAnswer(
+            claims=[verified(claim) for claim in report.claims[:MAX_VERIFIED]],
+            failed=len(report.failed),
+            notes=list(report.notes),
+        )
+
     def documents(
         self,
         ctx: Context,
@@ -434,6 +470,7 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
         (tools.lookup_table, "Look up a value in a table"),
         (tools.follow_references, "Follow references"),
         (tools.ask, "Answer with citations"),
+        (tools.verify, "Check quotations and citations"),
         (tools.documents, "List the documents"),
     ):
         # An agent reads every blank: those before the lines of a docstring say nothing.

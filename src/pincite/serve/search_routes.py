@@ -14,6 +14,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from pincite.check.checker import Checker
 from pincite.encode.encoders import open_encoder
 from pincite.encode.models import Encoder
 from pincite.model.errors import ConfigError
@@ -28,6 +29,8 @@ from pincite.serve.requests import (
     ERRORS,
     CellBody,
     CellsReply,
+    CheckBody,
+    CheckReply,
     ExplainBody,
     ExplainReply,
     Reader,
@@ -96,6 +99,18 @@ async def similar(body: SimilarBody, visit: Reader) -> Response:
 
     def work(index: IndexReader) -> dict[str, Any]:
         return {"places": reading.similar(index, body.locator, body.document, body.k, body.least)}
+
+    return await visit.answer(body.collection, work)
+
+
+@search_router.post("/check", response_model=CheckReply)
+async def check(body: CheckBody, visit: Reader) -> Response:
+    """Check every quotation, number and citation of a text, each with evidence and remedy."""
+
+    def work(index: IndexReader) -> dict[str, Any]:
+        report = Checker(index).check(body.text)
+        visit.asked.facts["hits"] = len(report.claims)
+        return report.plain()
 
     return await visit.answer(body.collection, work)
 

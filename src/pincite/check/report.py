@@ -1,0 +1,143 @@
+"""A report that a person can send on, and one that continuous integration reads."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from html import escape
+from typing import Any
+
+from pincite.check.values import CheckedClaim, CheckReport, CheckVerdict
+
+# What each verdict is called, and its colour.
+NAMES: dict[CheckVerdict, tuple[str, str]] = {
+    "exact": ("exact", "green"),
+    "supported": ("supported", "green"),
+    "outside": ("outside the index", "blue"),
+    "elsewhere": ("stands elsewhere", "yellow"),
+    "altered": ("altered", "yellow"),
+    "not_supported": ("not supported", "yellow"),
+    "number_differs": ("number differs", "red"),
+    "opposite": ("says the opposite", "red"),
+    "not_found": ("not found", "red"),
+    "no_such_place": ("no such place", "red"),
+}
+_LEVELS = {"red": "error", "yellow": "warning"}
+_HTML_COLOURS = {"green": "#1a6b2f", "blue": "#1f4e9c", "yellow": "#7a5200", "red": "#a51d1d"}
+_LINE_END = re.compile(r"\n")
+
+
+def line_of(text: str) -> list[int]:
+    """Return where the lines of a text begin."""
+    return [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+
+def position(starts: list[int], offset: int) -> tuple[int, int]:
+    """Return line and column of an offset, both from 1.
+
+    >>> position(line_of("one\\ntwo"), 5)
+    (2, 2)
+    """
+    line = bisect_right(starts, offset)
+    return line, offset - starts[line - 1] + 1
+
+
+def sarif(report: CheckReport, text: str, name: str) -> dict[str, Any]:
+    """Return what failed as SARIF 2.1.0, which hosts of repositories show beside the lines."""
+    starts = line_of(text)
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "pincite check",
+                        "rules": [
+                            {"id": verdict, "shortDescription": {"text": words}}
+                            for verdict, (words, colour) in NAMES.items()
+                            if colour in _LEVELS
+                        ],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(claim, starts, name) for claim in report.failed],
+            }
+        ],
+    }
+
+
+def _result(claim: CheckedClaim, starts: list[int], name: str) -> dict[str, Any]:
+    first, last = position(starts, claim.start), position(starts, claim.end)
+    words, colour = NAMES[claim.verdict]
+    return {
+        "ruleId": claim.verdict,
+        "level": _LEVELS[colour],
+        "message": {"text": f"{words}: {claim.reason or claim.text}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": name},
+                    "region": {
+                        "startLine": first[0],
+                        "startColumn": first[1],
+                        "endLine": last[0],
+                        "endColumn": last[1],
+                    },
+                }
+            }
+        ],
+    }
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ border-top: 1px solid #bbb; padding: .5rem; text-align: left; vertical-align: top; }}
+td {{ width: 42%; overflow-wrap: anywhere; white-space: pre-wrap; }}
+td:first-child {{ width: 16%; font-weight: 600; }}
+del {{ background: #fbd5d5; }} ins {{ background: #d3f0d8; text-decoration: none; }}
+small {{ color: #444; }}
+</style></head><body><main><h1>{title}</h1><p>{summary}</p>{notes}
+<table><thead><tr><th scope="col">verdict</th><th scope="col">as written</th>
+<th scope="col">in the source</th></tr></thead><tbody>
+{rows}
+</tbody></table></main></body></html>
+"""
+
+
+def html(report: CheckReport, name: str) -> str:
+    """Return a page of its own with each claim beside what its source says; nothing is loaded."""
+    counts = ", ".join(f"{count} {NAMES[v][0]}" for v, count in sorted(report.counts.items()))
+    return _PAGE.format(
+        title=escape(f"Check of {name}"),
+        summary=escape(counts or "nothing in it claims to come from a source"),
+        notes="".join(f"<p>{escape(note)}</p>" for note in report.notes),
+        rows="\n".join(map(_row, report.claims)),
+    )
+
+
+def _row(claim: CheckedClaim) -> str:
+    words, colour = NAMES[claim.verdict]
+    sure = "" if claim.probability is None else f"<br><small>p = {claim.probability:.2f}</small>"
+    reason = f"<br><small>{escape(claim.reason)}</small>" if claim.reason else ""
+    written = escape(claim.text) + (
+        f"<br><small>{escape(claim.cited)}</small>" if claim.cited else ""
+    )
+    source = ""
+    if claim.evidence is not None:
+        where = f"<br><small>{escape(claim.evidence.citation)}</small>"
+        source = escape(claim.evidence.text) + where
+    if claim.changes:
+        source += "<br>" + " ".join(
+            f"<del>{escape(each.written)}</del> <ins>{escape(each.source)}</ins>"
+            for each in claim.changes
+        )
+    style = f' style="color:{_HTML_COLOURS[colour]}"'
+    return (
+        f"<tr><td{style}>{escape(words)}{sure}{reason}</td><td>{written}</td><td>{source}</td></tr>"
+    )
