@@ -67,6 +67,7 @@ NAMES = {
     "lookup_table",
     "follow_references",
     "ask",
+    "verify",
     "documents",
 }
 
@@ -150,6 +151,11 @@ def test_every_tool_says_what_it_takes_gives_and_that_it_only_reads(agent: Agent
     by_name = {tool.name: tool.input_schema for tool in listed}
     assert by_name["search"]["required"] == ["query"]
     assert by_name["fetch"]["required"] == ["id"]
+
+
+def test_a_draft_is_verified(agent: Agent) -> None:
+    told = agent.call("verify", text="It says “surely nothing that any document has”.")
+    assert (told["failed"], told["claims"][0]["verdict"]) == (1, "not_found")
 
 
 def test_the_agent_is_told_that_texts_are_no_orders(agent: Agent) -> None:

@@ -82,6 +82,15 @@ def test_places_cells_and_the_like(sample_index: Path) -> None:
     assert all(each["cosine"] >= 0.5 for each in like.json()["places"])
 
 
+def test_a_text_is_checked(sample_index: Path) -> None:
+    text = "Rods “shall be at least 2.5 m apart” (250.56(B))."
+    told, refused = post(sample_index, ("/v1/check", {"text": text}), ("/v1/check", {"text": ""}))
+    (claim,) = told.json()["claims"]
+    assert (claim["verdict"], told.json()["failed"]) == ("number_differs", 1)
+    assert claim["changes"] == [{"source": "2.4", "written": "2.5"}]
+    assert refused.status_code == 422
+
+
 @pytest.mark.parametrize(
     "body",
     [

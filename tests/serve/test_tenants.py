@@ -94,6 +94,7 @@ def calls(draw: random.Random) -> tuple[str, str, dict[str, Any]]:
         ("POST", "/v1/explain", {"query": query, "k": k, "place": place}),
         ("POST", "/v1/explain", {"query": query, "place": place, "filters": filters}),
         ("POST", "/v1/ask", {"question": query}),
+        ("POST", "/v1/check", {"text": f"It says “{query} {query}” ({place})."}),
         ("POST", "/v1/ask", {"question": query, "stream": True}),
         ("POST", "/v1/feedback", {"question": query, "locator": place, "grade": 1}),
         ("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": query}]}),

@@ -27,6 +27,8 @@ from pincite.search.reader import IndexReader
 MAX_CHARS = 1_000_000  # of a text; about five hundred pages
 MAX_EVIDENCE_CHARS = 1_200
 MAX_SHOWN_CHANGES = 12
+MAX_COMPARED_PLACES = 8
+ALIKE = 0.8  # share of words from which on no likelier stretch is looked for
 MIN_PROBABILITY = 0.5  # of a statement that is called supported
 # So much of a quotation, or of the place, has to stand in the place that is cited.
 MIN_INSIDE = 0.5
@@ -117,7 +119,7 @@ class Checker:
             return self._elsewhere(plain, exact, leads)
         turned = found[0] if found else None
         if turned is None:
-            turned = self._best_altered(quote, named, others)
+            turned = self._best_altered(quote, named, others, resolved)
         if turned is None:
             reason = "no document of the index has these words"
             return replace(plain, verdict="not_found", reason=reason)
@@ -126,12 +128,21 @@ class Checker:
         return replace(told, changes=turned.changes[:MAX_SHOWN_CHANGES])
 
     def _best_altered(
-        self, quote: str, named: Sequence[str], others: Sequence[str]
+        self, quote: str, named: Sequence[str], others: Sequence[str], leads: Sequence[Resolved]
     ) -> Found | None:
-        """Return the likest stretch: of the cited documents, unless another is much likelier."""
-        own = self._quotes.altered(quote, named)
-        other = self._quotes.altered(quote, others[:4]) if own is None or own.same < 0.9 else None
-        if own is None or (other is not None and other.same > own.same + 0.1):
+        """Return the likest stretch: of the place that is cited, of its document, of another."""
+        places = [place for lead in leads for place in lead.places][:MAX_COMPARED_PLACES]
+        own = max(
+            filter(None, (self._quotes.altered_in(quote, place) for place in places)),
+            key=lambda found: found.same,
+            default=None,
+        )
+        if own is None or own.same < ALIKE:
+            own = self._quotes.altered(quote, named) or own
+        if own is not None and own.same >= ALIKE:
+            return own
+        other = self._quotes.altered(quote, others[:4])
+        if own is None or (other is not None and other.same > own.same):
             return other
         return own
 

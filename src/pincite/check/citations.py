@@ -27,6 +27,7 @@ _SHORT = lazy_pattern(
       (?P<section>(?:ss?|cls?|rr?|rn|rz|sub-?s|paras?)\.?)\s(?P<section_number>{_NUMBER}{_ITEMS})
     | (?P<schedule>[Ss]ch)\.?\s(?P<schedule_number>\d{{1,3}}[A-Z]?)
     | (?:[Aa]rt(?:icle|icolo|\.)|C\.)\s?(?P<coded>[LRDA]\.?\s?\*?\d{{1,4}}(?:-\d{{1,4}}){{0,4}})
+    | (?:(?<=USC\s)|(?<=U\.S\.C\.\s)|(?<=CFR\s)|(?<=C\.F\.R\.\s))(?P<law>{_NUMBER}{_ITEMS})
     | (?P<topic>\d{{3}}-\d{{2}}-\d{{2}}-\d{{1,3}}[A-Z]?)
     | (?P<control>[A-Z]\.\d{{1,2}}(?:\.\d{{1,3}}){{1,4}})
     | (?P<alone>(?<=[a-z]\s)\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})(?=,?\s(?:pp?\.|at\s)\s?\d)
@@ -199,7 +200,7 @@ def _short_name(text: str, match: re.Match[str]) -> str:
     """Return the name of a place by its short form; empty if that is a word: "s 5 is"."""
     if match["schedule_number"]:
         return f"schedule {match['schedule_number']}"
-    kinds = ("section_number", "coded", "topic", "control", "alone")
+    kinds = ("section_number", "coded", "law", "topic", "control", "alone")
     name: str = next(match[kind] for kind in kinds if match[kind])
     word = match["section"] or "."
     is_doubtful = word in ("s", "r", "ss", "rr", "cl") and "(" not in name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,20 +16,24 @@ from pincite.check.values import WordChange
 from pincite.index.filters import NOTHING
 from pincite.index.lexical import Bm25, Bm25Scorer, Term
 from pincite.index.opened import Rows, top_rows
+from pincite.model.types import Chunk
 from pincite.search.reader import IndexReader
 from pincite.store.files import Array
 
 FOLDED_DOCUMENTS = 64  # kept
 MAX_TERMS = 48  # of a quotation, the rarest of which find the chunks that may hold it
 CANDIDATES = 12  # chunks that are looked into
-SHINGLE = 3  # words that anchor a changed quotation
+SHINGLES = (3, 4)  # words that anchor a changed quotation: of a short one, and of others
+LONG = 14  # words of a quotation that is not short
+MAX_ANCHORS = 64  # places of one shingle that are looked at
 MAX_SHINGLES = 60
 MIN_SAME = 0.55  # share of a quotation's words that have to stand in its source, in order
 SLACK = 4  # words around an anchored stretch
 MAX_COMPARED = 1500  # words
 LEFT_OUT = 6  # words that are missing together: a sentence was left out
-ONE_CHANGE = 0.85  # below this share, two stretches may have been joined
+MIN_SPLICED = 5  # words of each of two stretches that are joined
 MAX_TIGHTENED = 120  # words at either end of a window that are tried
+MAX_PLACE_CHARS = 40_000  # of a place that is compared as a whole
 SHORT_GAP = 40  # characters in which an ellipsis must not hide a negation
 
 
@@ -123,12 +127,21 @@ class QuotationFinder:
         best: Found | None = None
         for doc_id in documents:
             for folded in (self.folded(doc_id), self.folded(doc_id).without_labels):
-                found = _nearest(own, folded, doc_id)
-                if found is None or found.same < ONE_CHANGE:
-                    found = _spliced(own, folded, doc_id) or found
+                found = _spliced(own, folded, doc_id) or _nearest(own, folded, doc_id)
                 if found is not None and (best is None or found.same > best.same):
                     best = found
         return best
+
+    def altered_in(self, quote: str, place: Chunk) -> Found | None:
+        """Return how a quotation differs from a place that it is said to be of."""
+        span = place.span
+        if len(span) > MAX_PLACE_CHARS:
+            return None
+        own = Folded(quote)
+        found = _nearest(own, Folded(place.text), span.doc_id)
+        if found is None:
+            return None
+        return replace(found, start=found.start + span.start, end=found.end + span.start)
 
 
 def _negations(folded: Folded) -> Counter[str]:
@@ -200,16 +213,19 @@ def _spliced(own: Folded, folded: Folded, doc_id: str) -> Found | None:
             high = middle - 1
         else:
             low = middle
-    for cut in range(low, max(low - 3, SHINGLE - 1), -1):
+    for cut in range(low, max(low - 3, MIN_SPLICED - 1), -1):
         rest = own.stretch(cut, len(own))
-        if len(own) - cut < SHINGLE or next(folded.occurrences(rest, 1), None) is None:
+        if len(own) - cut < MIN_SPLICED:
             continue
-        at = next(folded.occurrences(own.stretch(0, cut), 1))
-        start = folded.number_at(at)
-        place = folded.places[start], folded.stops[start + cut - 1]
+        ends = [folded.number_at(at) for at in folded.occurrences(rest)]
+        starts = [folded.number_at(at) for at in folded.occurrences(own.stretch(0, cut))]
+        # A word or two that were dropped are no splice.
+        if not ends or any(0 <= e - s - cut < LEFT_OUT for e in ends for s in starts[:8]):
+            continue
+        place = folded.places[starts[0]], folded.stops[starts[0] + cut - 1]
         change = WordChange("…", f"{_written(own, cut - 1, cut)} | {_written(own, cut, cut + 1)}")
         reason = "two stretches are joined that do not stand together"
-        return Found(doc_id, *place, cut / len(own), (change,), "words", reason)
+        return Found(doc_id, *place, 1.0, (change,), "words", reason)
     return None
 
 
@@ -246,13 +262,13 @@ def _tightened(theirs: Sequence[str], mine: Sequence[str], offset: int) -> tuple
 def _window(own: Folded, folded: Folded) -> tuple[int, int] | None:
     """Return the words of a document that most shingles of a quotation point to."""
     size = len(own)
-    width = min(SHINGLE, max(1, size - 1))
+    width = min(SHINGLES[size >= LONG], max(1, size - 1))
     steps = max(1, (size - width) // MAX_SHINGLES)
     votes: Counter[int] = Counter()
     hits: list[tuple[int, int]] = []
     bucket = max(8, size // 2)
     for at in range(0, size - width + 1, steps):
-        for letter in folded.occurrences(own.stretch(at, at + width), 8):
+        for letter in folded.occurrences(own.stretch(at, at + width), MAX_ANCHORS):
             begin = folded.number_at(letter) - at
             votes[begin // bucket] += 1
             hits.append((begin, at))
