@@ -37,7 +37,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 PARTS = {
     "part97": ("part97/part97.md", "47 CFR {}"),
     "canada": ("canada-regs/eng", "{doc}, s. {}"),
-    "docx": ("docx", "47 CFR {}"),
+    "docx": ("docx", "48 CFR {}"),
     "cuad": ("cuad/pdf", ""),
 }
 
@@ -323,7 +323,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             folder = (args.indexes or Path(scratch)) / part
             if not folder.is_dir():
-                ingest_files([args.data / PARTS[part][0]], folder, Settings())
+                source = args.data / PARTS[part][0]
+                files = sorted(source.iterdir()) if source.is_dir() else [source]
+                named = [(file, file.name) for file in files if file.name != "PROVENANCE.md"]
+                ingest_files(named, folder, Settings())
             index = IndexReader.open(folder)
             figures = measured(index, part, args)
             figures.print(f"{part}, {args.half}", args.show)

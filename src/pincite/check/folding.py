@@ -36,7 +36,7 @@ _REMARK = (
 _MARKS = lazy_pattern(
     rf"(?P<sic>\[(?:sic!?|!)\])|(?P<omitted>{_ELLIPSIS}|\[{_REMARK}\]|\({_REMARK}\))"
     r"|\[(?P<letter>[^\W\d_]{1,2})\](?=[^\W\d_])|(?<=[^\W\d_])(?P<ending>\[[^\W\d_]{0,5}\])"
-    r"|(?P<instead>\[[^\[\]\n]{1,200}\])",
+    r"|(?P<instead>\[(?=[^\[\]\n]{0,9}[^\W\d_])[^\[\]\n]{1,200}\])",  # no "[*]"
     re.IGNORECASE,
 )
 _DASHES = tuple("-–—‐‑−")

@@ -144,19 +144,21 @@ class PlaceResolver:
         numbers, _ = cards.named(name_key(work))
         return {cards.doc_ids[number] for number in numbers.tolist()}
 
-    def _of_code(self, title: str, name: str) -> frozenset[str] | None:
-        """Return the documents of a title of a federal code; None where no document says so."""
+    def _of_code(self, title: str, name: str) -> frozenset[str]:
+        """Return the documents that are, or may be, of a title of a federal code."""
         signs = _REPORTERS[name]
-        found, is_told = set(), False
-        for doc_id, _, joined in self._names:
-            if any(sign in joined for sign in signs):
-                is_told = True
-                if f"{title}{signs[0]}" in joined or f"title{title}" in joined:
-                    found.add(doc_id)
-        if found or is_told:
+        told = {
+            doc_id: joined for doc_id, _, joined in self._names if any(s in joined for s in signs)
+        }
+        found = {
+            doc_id
+            for doc_id, joined in told.items()
+            if f"{title}{signs[0]}" in joined or f"title{title}" in joined
+        }
+        if found or name != "cfr":
             return frozenset(found)
         # Parts of the regulations seldom say what they are parts of; laws do.
-        return None if name == "cfr" else frozenset()
+        return frozenset(doc_id for doc_id, _, _ in self._names if doc_id not in told)
 
     def _missing(self, cited: WrittenCitation, named: frozenset[str] | None) -> Resolved:
         """Return why there is no such place: it never was, or another edition has it."""
