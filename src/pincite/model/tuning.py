@@ -142,6 +142,8 @@ class ServeTuning:
     burst: int = 200
     # Texts of one request for scores or vectors.
     texts: int = 1000
+    # Characters of all of them.
+    text_chars: int = 500_000
     # How often to look for a new generation of an index, and for changed keys.
     reload_seconds: float = 1.0
 

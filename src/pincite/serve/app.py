@@ -92,10 +92,10 @@ class _ServiceCollector(Collector):
         yield _gauge("worker_info", {str(os.getpid()): 1}, "pid")
         with service.metrics.lock:
             yield from _of_requests(service.metrics)
-        pools = (service.searching, service.asking, service.writing)
+        pools = service.pools
         yield _gauge("work_pending", {each.name: each.pending for each in pools}, "pool")
         yield _counter("work_shed", {each.name: each.shed for each in pools}, "pool")
-        yield _gauge("streams", {"": service.streams})
+        yield _gauge("streams", {"": service.streams.total()})
         kinds: dict[str, Callable[[Any], float]] = {
             "generation": lambda each: each.generation,
             "store_reachable": lambda each: each.is_reachable,

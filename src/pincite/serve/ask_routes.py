@@ -20,7 +20,7 @@ from pincite.answer.values import CompleteEvent, ErrorEvent, Event, State
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
-from pincite.serve.errors import ServiceError, overloaded, took_too_long
+from pincite.serve.errors import ServiceError, took_too_long
 from pincite.serve.reading import generation_of
 from pincite.serve.requests import (
     ERRORS,
@@ -35,7 +35,7 @@ from pincite.serve.requests import (
     schema,
     strict,
 )
-from pincite.serve.service import SearchService, forget
+from pincite.serve.service import forget
 
 HEARTBEAT_SECONDS = 15.0
 Make = Callable[[Asker], Generator[Event]]
@@ -46,12 +46,12 @@ class AnswerStream:
     """One answer on its way; the first event is there before the stream begins."""
 
     def __init__(
-        self, service: SearchService, lease: AbstractContextManager[IndexReader], make: Make
+        self, visit: Visit, lease: AbstractContextManager[IndexReader], make: Make
     ) -> None:
         self.generation = 0  # that the answer is from, once it has begun
-        self._service = service
+        self._service, self._owner = visit.service, visit.caller.id
         self._steps = self._made(lease, make)
-        self._due = time.monotonic() + service.limits.ask_seconds
+        self._due = time.monotonic() + self._service.limits.ask_seconds
         self._pending: asyncio.Future[Event | None] | None = None
         self._first: Event | None = None
         self._is_closed = False
@@ -71,12 +71,9 @@ class AnswerStream:
 
     async def begin(self) -> None:
         """Wait for the first event; what goes wrong until then is an error of the request."""
-        service = self._service
-        if service.streams >= service.limits.streams:
-            raise overloaded(2.0)
-        service.streams += 1
+        self._service.begin_stream(self._owner)
         try:
-            self._pending = service.asking.submit(self._next)
+            self._pending = self._service.asking.submit(self._owner, self._next)
             while not await self._is_there():
                 pass
             self._first = self._pending.result()
@@ -104,7 +101,7 @@ class AnswerStream:
                 if self._service.is_stopping:
                     yield ErrorEvent(ServiceError("the server is stopping", 503))
                     return
-                self._pending = self._service.asking.go_on(self._next)
+                self._pending = self._service.asking.go_on(self._owner, self._next)
                 while not await self._is_there():
                     yield None
                 event = self._pending.result()
@@ -122,7 +119,7 @@ class AnswerStream:
         if self._is_closed:
             return
         self._is_closed = True
-        self._service.streams -= 1
+        self._service.end_stream(self._owner)
         pending = self._pending
         if pending is None or pending.done():
             self._give_back()
@@ -133,7 +130,7 @@ class AnswerStream:
         if self._pending is not None and self._pending.done():
             forget(self._pending)
         try:
-            self._service.asking.go_on(self._steps.close).add_done_callback(forget)
+            self._service.asking.go_on(self._owner, self._steps.close).add_done_callback(forget)
         except RuntimeError:  # the threads have ended with the service
             self._steps.close()
 
@@ -273,7 +270,7 @@ class AnswerRequest:
         def make(asker: Asker) -> Generator[Event]:
             return asker.ask(self.question, **self._how)
 
-        stream = AnswerStream(self.visit.service, self._lease(), make)
+        stream = AnswerStream(self.visit, self._lease(), make)
         await stream.begin()
         return stream
 
@@ -287,7 +284,7 @@ class AnswerRequest:
                 return {**where, **answer}
 
         service = self.visit.service
-        return await service.asking.run(service.limits.ask_seconds, work)
+        return await service.asking.run(self.visit.caller.id, service.limits.ask_seconds, work)
 
 
 async def _lines(
@@ -363,7 +360,7 @@ async def say(session: SessionId, body: MessageBody, request: Request, visit: Re
     )
     remember = partial(sessions.add, visit.caller.id, session, question)
     if wants_stream(body.stream, request):
-        keep = partial(visit.service.asking.go_on, remember)
+        keep = partial(visit.service.asking.go_on, visit.caller.id, remember)
         return event_stream(_lines(await answering.stream(), keep))
     answer = await answering.whole()
     await visit.in_thread(remember, answer["text"])

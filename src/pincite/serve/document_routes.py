@@ -96,9 +96,9 @@ async def upload(
             shutil.copyfileobj(file.file, stream)
         return job
 
-    job = await service.searching.run(service.limits.body_seconds, store)
+    job = await service.searching.run(visit.caller.id, service.limits.body_seconds, store)
     try:
-        service.writing.submit(jobs.run, job).add_done_callback(forget)
+        service.writing.submit(visit.caller.id, jobs.run, job).add_done_callback(forget)
     except ServiceError:
         jobs.drop(job)
         raise
@@ -146,7 +146,7 @@ async def remove_document(visit: Visit, collection: str, document: str) -> Serve
     """Take a document out of a collection, and return that."""
     chosen = visit.collection(collection)
     jobs = Jobs(chosen, visit.service.settings)
-    await visit.service.writing.run(REMOVE_SECONDS, jobs.remove, document)
+    await visit.service.writing.run(visit.caller.id, REMOVE_SECONDS, jobs.remove, document)
     return chosen
 
 

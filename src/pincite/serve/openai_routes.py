@@ -18,7 +18,7 @@ from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, ShortEvent,
 from pincite.serve.ask_routes import AnswerRequest, AnswerStream, event_stream
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import ERRORS, Reader, Visit, reply, schema
-from pincite.serve.search_routes import as_base64, check_count, embedded, encoder_of
+from pincite.serve.search_routes import Steps, as_base64, check_work, embedded, encoder_of
 
 # What a chat completion has beside OpenAI's own fields, and the citations.
 _TOLD = ("state", "short", "short_spans", "sources", "abstention")
@@ -157,18 +157,17 @@ EmbeddingReply = schema(
 async def embeddings(body: EmbeddingBody, visit: Reader) -> Response:
     """Return the vectors of texts, by the encoder of the index."""
     texts, service = _texts(body.input), visit.service
-    check_count(texts, service)
+    check_work(texts, service)
     if not texts or not all(text.strip() for text in texts):
         raise ServiceError("input: there is nothing to encode", 400)
     visit.asked.facts["texts"] = len(texts)
 
-    def work() -> Response:
+    def work() -> Steps[Response]:
         encoder = encoder_of(service.settings)
         if body.dimensions not in (None, encoder.spec.dimension):
             raise ServiceError(f"dimensions: {encoder.spec.name} has {encoder.spec.dimension}", 400)
         is_query = (body.input_type or "").startswith(("query", "search_query"))
-        seconds = service.limits.search_seconds
-        vectors, tokens = embedded(encoder, texts, is_query=is_query, seconds=seconds)
+        vectors, tokens = yield from embedded(encoder, texts, is_query=is_query)
         form = as_base64 if body.encoding_format == "base64" else lambda v: v.tolist()
         lines = [
             {"object": "embedding", "index": number, "embedding": form(vector)}
@@ -178,7 +177,7 @@ async def embeddings(body: EmbeddingBody, visit: Reader) -> Response:
         name = encoder.spec.name
         return reply({"object": "list", "model": name, "data": lines, "usage": usage})
 
-    return await visit.in_thread(work)
+    return await visit.in_turns(work)
 
 
 def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:

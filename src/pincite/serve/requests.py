@@ -7,7 +7,7 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
@@ -289,7 +289,14 @@ class Visit:
     async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what the work returns, in the time that a search may take."""
         seconds = self.service.limits.search_seconds
-        return await self.service.searching.run(seconds, work, *args, **kwargs)
+        return await self.service.searching.run(self.caller.id, seconds, work, *args, **kwargs)
+
+    async def in_turns(self, work: Callable[[], Generator[None, None, T]]) -> T:
+        """Return what the steps of a model's work return; those of others have turns between."""
+        service = self.service
+        future: Any = service.scoring.run(self.caller.id, service.limits.search_seconds, work)
+        found: T = await future
+        return found
 
     async def read(
         self, collection: str, work: Callable[[IndexReader], T], query: str | None = None
@@ -324,7 +331,7 @@ class Visit:
             with chosen.lease(self.caller.access) as index:
                 return work(index)
 
-        return await self.service.searching.run(seconds, leased)
+        return await self.service.searching.run(self.caller.id, seconds, leased)
 
 
 def visit_with(scope: str) -> Callable[[Request], Visit]:

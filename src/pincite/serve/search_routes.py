@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import secrets
-import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 from fastapi import APIRouter, Request
@@ -24,7 +23,7 @@ from pincite.search.reader import IndexReader
 from pincite.search.scorers import LazyScorer, open_scorer
 from pincite.search.windows import checked, stretches
 from pincite.serve import reading
-from pincite.serve.errors import ServiceError, took_too_long
+from pincite.serve.errors import ServiceError
 from pincite.serve.requests import (
     ERRORS,
     CellBody,
@@ -103,6 +102,7 @@ async def similar(body: SimilarBody, visit: Reader) -> Response:
     return await visit.answer(body.collection, work)
 
 
+<<<<<<< HEAD
 @search_router.post("/check", response_model=CheckReply)
 async def check(body: CheckBody, visit: Reader) -> Response:
     """Check every quotation, number and citation of a text, each with evidence and remedy."""
@@ -116,7 +116,12 @@ async def check(body: CheckBody, visit: Reader) -> Response:
 
 
 # Pairs between two looks at the clock.
+=======
+# Pairs until others have their turn.
+>>>>>>> aa5b36b (Callers take turns: one key with much to do no longer stops the others)
 BATCH = 16
+T = TypeVar("T")
+Steps = Generator[None, None, T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +147,9 @@ def scored(
     texts: Sequence[str],
     *,
     window_tokens: int,
-    seconds: float,
     is_raw: bool = False,
-) -> list[ScoredText]:
+) -> Steps[list[ScoredText]]:
     """Return the texts best first; a long one counts with its best stretch, and none is cut."""
-    due = time.monotonic() + seconds
     windows = [stretches(text, window_tokens) for text in texts]
     flat = list(
         dict.fromkeys(
@@ -155,10 +158,9 @@ def scored(
     )
     known: dict[str, float] = {}
     for at in range(0, len(flat), BATCH):
-        if time.monotonic() > due:
-            raise took_too_long(seconds)
         some = flat[at : at + BATCH]
         known.update(zip(some, _scores(scorer, query, some, is_raw=is_raw), strict=True))
+        yield
     lowest = min(known.values(), default=0.0) if is_raw else 0.0
     found = []
     for number, (text, own) in enumerate(zip(texts, windows, strict=True)):
@@ -185,16 +187,11 @@ def encoder_of(settings: Settings) -> Encoder:
     return encoder
 
 
-def embedded(
-    encoder: Encoder, texts: Sequence[str], *, is_query: bool, seconds: float
-) -> tuple[Any, int]:
+def embedded(encoder: Encoder, texts: Sequence[str], *, is_query: bool) -> Steps[tuple[Any, int]]:
     """Return the vectors of texts, and how many tokens they have."""
-    due = time.monotonic() + seconds
     found = [np.zeros((0, encoder.spec.dimension), np.float32)]
     tokens = 0
     for at in range(0, len(texts), BATCH):
-        if time.monotonic() > due:
-            raise took_too_long(seconds)
         some = texts[at : at + BATCH]
         tokens += sum(len(encoder.token_starts(text)) for text in some)
         if is_query:
@@ -202,13 +199,18 @@ def embedded(
         else:
             prefix = encoder.spec.text_prefix
             found.append(np.asarray(encoder.encode([prefix + t for t in some]), np.float32))
+        yield
     return np.concatenate(found), tokens
 
 
-def check_count(texts: Sequence[str], service: SearchService) -> None:
-    """Refuse more texts than the limits allow."""
-    if len(texts) > service.limits.texts:
-        raise ServiceError(f"{len(texts)} texts: at most {service.limits.texts}", 413)
+def check_work(texts: Sequence[str], service: SearchService) -> None:
+    """Refuse more texts than the limits allow, and more to read."""
+    limits, length = service.limits, sum(map(len, texts))
+    if len(texts) > limits.texts:
+        raise ServiceError(f"{len(texts)} texts: at most {limits.texts}", 413)
+    if length > limits.text_chars:
+        told = f"texts of {length:,} characters: at most {limits.text_chars:,} at a time"
+        raise ServiceError(told, 413, hint="send them in several requests")
 
 
 def as_base64(vector: Any) -> str:
@@ -217,7 +219,6 @@ def as_base64(vector: Any) -> str:
 
 
 rerank_router = APIRouter(tags=["compatibility"], responses=ERRORS)
-MAX_CHARS = 200_000  # of one text
 
 
 class SpanWish(BaseModel):
@@ -307,19 +308,16 @@ class EitherReply(RootModel[RerankReply | list[TeiLine]]):
 async def rerank(body: RerankBody, request: Request, visit: Reader) -> Response:
     """Order texts by how probable it is that they answer a question."""
     texts, service = body.plain_texts(), visit.service
-    check_count(texts, service)
-    if any(len(text) > MAX_CHARS for text in texts):
-        raise ServiceError(f"a text is longer than {MAX_CHARS:,} characters", 413)
+    check_work(texts, service)
     visit.asked.query, visit.asked.facts["texts"] = body.query, len(texts)
 
-    def work() -> Response:
+    def work() -> Steps[Response]:
         scorer = scorer_of(service.settings)
-        found = scored(
+        found = yield from scored(
             scorer,
             body.query,
             texts,
             window_tokens=service.settings.tuning.rerank.window_tokens,
-            seconds=service.limits.search_seconds,
             is_raw=body.raw_scores,
         )
         wanted = body.top_n or body.top_k or len(found)
@@ -330,7 +328,7 @@ async def rerank(body: RerankBody, request: Request, visit: Reader) -> Response:
         is_v2 = request.url.path == "/v2/rerank"
         return reply(_union(body, found[:wanted], texts, scorer.id, is_v2=is_v2))
 
-    return await visit.in_thread(work)
+    return await visit.in_turns(work)
 
 
 def _union(

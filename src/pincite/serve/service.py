@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from pincite.answer.asker import Message
 from pincite.model.errors import ConfigError, PinciteError
@@ -24,79 +22,12 @@ from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
 from pincite.serve.access import OWNER, AuditLog, Buckets, Caller, Keys, caller_of, read_keys
 from pincite.serve.collections import ServedCollection
-from pincite.serve.errors import ServiceError, overloaded, took_too_long
+from pincite.serve.errors import ServiceError, overloaded
 from pincite.serve.metrics import HttpMetrics
+from pincite.serve.work import Work
 from pincite.store.location import Location
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Work:
-    """A pool of threads with a bounded queue; called from the event loop alone."""
-
-    def __init__(self, name: str, threads: int, queue: int) -> None:
-        self.name = name
-        self.most = threads + queue
-        self.pending = 0  # running and waiting
-        self.shed = 0
-        self._threads = threads
-        self._seconds = 0.05  # of one piece of work lately, to tell when to come back
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"pincite-{name}")
-
-    async def run(
-        self, seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Return what the work returns; ServiceError if there is no room or no time for it."""
-        future = self.submit(work, *args, **kwargs)
-        try:
-            return await asyncio.wait_for(asyncio.shield(future), seconds or None)
-        except TimeoutError:
-            if not future.done():
-                future.cancel()
-                raise took_too_long(seconds) from None
-            raise
-        except asyncio.CancelledError:
-            future.cancel()  # what nobody waits for is not begun
-            raise
-
-    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
-        """Begin the work, or refuse it; the answer can be cancelled as long as it waits."""
-        if self.pending >= self.most:
-            self.shed += 1
-            raise overloaded(max(1.0, self._seconds * self.pending / self._threads))
-        return self.go_on(work, *args, **kwargs)
-
-    def go_on(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
-        """Begin a part of something that was let in before: it is never refused."""
-        self.pending += 1
-        loop = asyncio.get_running_loop()
-        context = contextvars.copy_context()
-        begun: list[float] = []
-        call: Callable[[], T] = partial(work, *args, **kwargs)
-
-        def timed() -> T:
-            begun.append(time.monotonic())
-            return context.run(call)
-
-        inner = self._pool.submit(timed)
-
-        def ended(done: Future[T]) -> None:
-            took = time.monotonic() - begun[0] if begun else None
-            with suppress(RuntimeError):  # the loop has ended, and its counts with it
-                loop.call_soon_threadsafe(count, took)
-
-        def count(took: float | None) -> None:
-            self.pending -= 1
-            if took is not None:
-                self._seconds += (took - self._seconds) / 20
-
-        inner.add_done_callback(ended)
-        return asyncio.wrap_future(inner)
-
-    def close(self) -> None:
-        """Let what was begun come to its end; nothing else is begun."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def forget(future: asyncio.Future[Any]) -> None:
@@ -170,6 +101,7 @@ DEFAULT = "default"
 # Wrong keys of one address a minute; a person who mistypes needs fewer.
 FAILURES_PER_MINUTE = 30
 ASK_THREADS = 8  # one is needed only while the next event of a stream is made
+STREAM_SHARE = 4  # one key may have the fourth part of the streams
 # Chat sessions that are kept, and messages of each: what is older is forgotten.
 SESSIONS, SESSION_MESSAGES = 1000, 40
 logger = logging.getLogger("pincite.serve")
@@ -203,13 +135,14 @@ class SearchService:
         }
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
+        self.scoring = Work("score", max(1, threads // 4), self.limits.queue)
         self.asking = Work("ask", ASK_THREADS, self.limits.queue)
         self.writing = Work("write", len(places), self.limits.jobs * len(places))
         self.metrics = HttpMetrics()
         self.audit = AuditLog(self.options.audit_log, log_queries=self.limits.log_queries)
         self.buckets = Buckets()
         self.sessions = Sessions(self.options.sessions, SESSIONS, SESSION_MESSAGES)
-        self.streams = 0
+        self.streams: Counter[str] = Counter()  # by owner
         self.is_stopping = False
         self._keys: Keys | None = None
         self._keys_stamp: tuple[int, int, int] | None = None
@@ -217,6 +150,23 @@ class SearchService:
             self._keys = read_keys(self.options.keys)
             self._keys_stamp = _stamp(self.options.keys)
         self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def pools(self) -> tuple[Work, ...]:
+        return self.searching, self.scoring, self.asking, self.writing
+
+    def begin_stream(self, owner: str) -> None:
+        """Count a stream; ServiceError if there are too many, or too many of one key."""
+        if self.streams.total() >= self.limits.streams:
+            raise overloaded(2.0)
+        if self.has_keys and self.streams[owner] >= max(1, self.limits.streams // STREAM_SHARE):
+            raise ServiceError("too many answers of this key at a time", 429, retry_after=2.0)
+        self.streams[owner] += 1
+
+    def end_stream(self, owner: str) -> None:
+        self.streams[owner] -= 1
+        if not self.streams[owner]:
+            del self.streams[owner]
 
     @property
     def has_keys(self) -> bool:
@@ -233,7 +183,7 @@ class SearchService:
         self.is_stopping = True
         if self._watching is not None:
             self._watching.cancel()
-        for work in (self.searching, self.asking, self.writing):
+        for work in self.pools:
             work.close()
         for collection in self.collections.values():
             collection.close()
@@ -324,7 +274,7 @@ class SearchService:
             with chosen.lease(caller.access) as index:
                 return work(index)
 
-        return await self.searching.run(self.limits.search_seconds, leased)
+        return await self.searching.run(caller.id, self.limits.search_seconds, leased)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from pincite.model.errors import SourceError
 from pincite.read.pdf.picture import PageFacts
-from pincite.serve.service import Work
+from pincite.serve.work import Work
 
 CHILDREN = 2
 QUEUE = 64

@@ -287,11 +287,8 @@ def live(service: SearchService) -> dict[str, Any]:
     return {
         "pid": os.getpid(),
         "in_flight": max(0, metrics.in_flight - 1),
-        "streams": service.streams,
-        "pools": [
-            (pool.name, pool.pending, pool.most, pool.shed)
-            for pool in (service.searching, service.asking, service.writing)
-        ],
+        "streams": service.streams.total(),
+        "pools": [(pool.name, pool.pending, pool.most, pool.shed) for pool in service.pools],
         "count": sum(step.count for step in steps),
         "failed": sum(step.failed for step in steps),
         "minutes": minutes,

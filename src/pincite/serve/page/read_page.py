@@ -349,7 +349,9 @@ async def page_image(
         return source_file(meta, index.snapshot.folder), meta["sha256"]
 
     file, sha256 = await visit.read(look.c, find)
-    drawn = await drawing.work.run(DRAW_SECONDS, drawing.picture, file, sha256, page, width)
+    drawn = await drawing.work.run(
+        visit.caller.id, DRAW_SECONDS, drawing.picture, file, sha256, page, width
+    )
     # What is drawn never changes for these bytes, but who may see it can.
     headers = {"cache-control": "private, max-age=600"}
     return Response(drawn, headers=headers, media_type="image/png")
