@@ -102,7 +102,6 @@ async def similar(body: SimilarBody, visit: Reader) -> Response:
     return await visit.answer(body.collection, work)
 
 
-<<<<<<< HEAD
 @search_router.post("/check", response_model=CheckReply)
 async def check(body: CheckBody, visit: Reader) -> Response:
     """Check every quotation, number and citation of a text, each with evidence and remedy."""
@@ -116,9 +115,7 @@ async def check(body: CheckBody, visit: Reader) -> Response:
 
 
 # Pairs between two looks at the clock.
-=======
 # Pairs until others have their turn.
->>>>>>> aa5b36b (Callers take turns: one key with much to do no longer stops the others)
 BATCH = 16
 T = TypeVar("T")
 Steps = Generator[None, None, T]
