@@ -16,7 +16,7 @@ _WORD = re.compile(r"[A-Za-z]{4,}")
 _NUMBER = re.compile(r"(?<![\w.,(/§-])\d{1,4}(?:\.\d+)?(?![\w)/-]|[.,]\d)")
 _UNITS = {
     "days": "months", "months": "days", "years": "months", "meters": "feet", "metres": "feet",
-    "kHz": "MHz", "MHz": "kHz", "GHz": "MHz", "percent": "per mille", "hours": "minutes",
+    "kHz": "MHz", "MHz": "kHz", "GHz": "MHz", "hours": "minutes",
     "minutes": "hours", "mm": "cm", "cm": "mm", "kg": "g", "watts": "kilowatts", "W": "kW",
     "km": "m", "year": "month", "month": "year", "day": "week",
 }  # fmt: skip

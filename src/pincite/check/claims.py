@@ -20,7 +20,7 @@ _OPEN = r"(?:^|(?<=[\s(\[—–:*_“‘/>]))"
 _SHUT = r"(?=$|[\s.,;:!?)\]—–*_’”/<…]|\[\^?\w)"
 # Opening and closing marks; a text is read by paragraphs, so that none runs over the end of one.
 _QUOTED = lazy_pattern(
-    r"“(?P<curly>[^“”]{2,6000})”|„(?P<low>[^„“”]{2,6000})[“”]|«(?P<angle>[^«»]{2,6000})»"
+    r"“(?P<curly>(?:[^“”]|“[^“”]{0,300}”){2,6000})”|„(?P<low>[^„“”]{2,6000})[“”]|«(?P<angle>[^«»]{2,6000})»"
     r"|(?<![^\s(])»(?P<inward>[^«»]{2,6000})«|‹(?P<single>[^‹›]{2,6000})›"
     r"|「(?P<corner>[^「」]{2,6000})」|『(?P<white>[^『』]{2,6000})』|``(?P<tex>[^`']{2,6000})''"
     rf"|{_OPEN}\"(?P<straight>(?=[^\s\"])[^\"“”]{{2,6000}})\"{_SHUT}"

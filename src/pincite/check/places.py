@@ -72,6 +72,9 @@ class PlaceResolver:
         if not cited.key:
             return Resolved("found", documents=named or frozenset(), is_named=named is not None)
         places = self._places(cited, named)
+        if not places and (code := _CODE.match(cited.work)) and name_key(code["name"]) == "cfr":
+            # Parts of the regulations seldom say what they are parts of.
+            places = self._places(cited, self._untold)
         if not places:
             return self._missing(cited, named)
         own = frozenset(place.span.doc_id for place in places)
@@ -155,10 +158,13 @@ class PlaceResolver:
             for doc_id, joined in told.items()
             if f"{title}{signs[0]}" in joined or f"title{title}" in joined
         }
-        if found or name != "cfr":
-            return frozenset(found)
-        # Parts of the regulations seldom say what they are parts of; laws do.
-        return frozenset(doc_id for doc_id, _, _ in self._names if doc_id not in told)
+        return frozenset(found) if found or name != "cfr" else self._untold
+
+    @cached_property
+    def _untold(self) -> frozenset[str]:
+        """The documents that do not say whether they are of the federal regulations."""
+        signs = _REPORTERS["cfr"]
+        return frozenset(d for d, _, joined in self._names if not any(s in joined for s in signs))
 
     def _missing(self, cited: WrittenCitation, named: frozenset[str] | None) -> Resolved:
         """Return why there is no such place: it never was, or another edition has it."""

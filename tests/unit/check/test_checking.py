@@ -79,6 +79,8 @@ def only(checker: Checker, text: str) -> CheckedClaim:
         # over cells, and emphasis in the source
         "“up to 10 25 over 10 40” (§ 12.2)",
         "“the red light is shown at the bow” (§ 12.4)",
+        # marks inside marks
+        "“A “vessel” shall be moored with at least two lines” (§ 12.1(a))",
         # the lead-in of what is cited
         "“The owner must pay the fee within 14 days after the invoice” (§ 12.2(1))",
         "> Lines shall have a diameter of at least 24 mm and be renewed every\n> — § 12.1(c)",
