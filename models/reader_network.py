@@ -195,6 +195,12 @@ def best_spans(starts: Array, ends: Array, allowed: Array, longest: int = 40) ->
     return found
 
 
+def overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """Return the F1 of two stretches of tokens."""
+    both = min(one[1], other[1]) - max(one[0], other[0]) + 1
+    return 2 * both / (one[1] - one[0] + other[1] - other[0] + 2) if both > 0 else 0.0
+
+
 def _log_softmax(values: Array) -> Array:
     shifted = values - values.max()
     result: Array = shifted - np.log(np.exp(shifted).sum())

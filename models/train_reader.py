@@ -39,6 +39,7 @@ from reader_network import (
     ReaderNetwork,
     ReaderTokens,
     best_spans,
+    overlap,
 )
 
 CHECKPOINT = "reader.npz"
@@ -202,13 +203,7 @@ class ReaderTraining:
         chosen = best_spans(starts, ends, self.network.allowed(labelled).numpy())
         for spans, (first, last, _) in zip(labelled.spans, chosen, strict=True):
             if spans:
-                right["span F1"].append(max(_overlap(span, (first, last)) for span in spans))
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """Return the F1 of two stretches of tokens."""
-    both = min(one[1], other[1]) - max(one[0], other[0]) + 1
-    return 2 * both / (one[1] - one[0] + other[1] - other[0] + 2) if both > 0 else 0.0
+                right["span F1"].append(max(overlap(span, (first, last)) for span in spans))
 
 
 def main() -> None:

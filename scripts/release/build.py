@@ -28,7 +28,7 @@ from packaging.metadata import Metadata
 from scripts.release import lock, sbom
 
 ROOT = Path(__file__).parents[2]
-LARGEST_WHEEL = 60_000_000
+LARGEST_WHEEL = 85_000_000
 KINDS = {
     *(".py", ".typed", ".md", ".txt", ".toml", ".json", ".jsonl", ".sql"),
     *(".onnx", ".npz", ".css", ".js", ".svg", ".html", ".j2"),

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal, cast
 
 from pincite.answer.abstain import missing_place, nearest, unsure
+from pincite.answer.figures import FigureAnswer, figure_answer
 from pincite.answer.language_model import LanguageModel, PageSummaries, Writing, compact, messages
 from pincite.answer.lookup import Lookup
 from pincite.answer.quotes import MODEL, Extractor, Quote, QuoteCandidate, asked_term
@@ -51,6 +52,7 @@ from pincite.search.scorers import open_reader
 MAX_QUESTION_CHARS = 8000
 # A question with fewer words of content, or that begins like this, goes on from the one before.
 FEW_WORDS = 2
+NEAR_ENOUGH = 0.12  # where nothing is read: on the scale of ``quotes.MODEL`` (decision 14)
 _GOES_ON = re.compile(r"\s*(?:and|but|or|what about|how about|und|et|e|y)\b", re.IGNORECASE)
 NOTHING_FOUND = "These documents do not answer that: nothing in them shares a word with it."
 NO_SUPPORT = "no sentence of this answer is supported by a source that it cites"
@@ -91,6 +93,18 @@ class Evidence:
     abstention: Abstention | None
     features: Mapping[str, float] = field(default_factory=dict)  # that the confidence is made of
     read: Sequence[WindowAnswer] = ()  # what the reader says, the best first
+    figure: FigureAnswer | None = None  # of statements, looked up or calculated
+
+    def shown(self, draft: Answer) -> Answer:
+        """Return an answer with its few words: a figure, or what the reader marks."""
+        if self.abstention or not (self.figure or self.read):
+            return draft
+        if self.figure:
+            spans = tuple(figure.span for figure in self.figure.figures)
+            notes = (self.figure.calculation,) if self.figure.calculation else ()
+            return replace(draft, short=self.figure.short, short_spans=spans, notes=notes)
+        best = self.read[0].short
+        return replace(draft, short=best.text, short_spans=best.spans)
 
 
 class Asker:
@@ -168,9 +182,7 @@ class Asker:
             seconds["read"] = time.perf_counter() - started - seconds["search"]
             yield ContextEvent(found.context.sources, found.context.tokens)
             draft = Answer(question, "", (), found.context.sources, confidence=found.confidence)
-            if found.read and not found.abstention:
-                best = found.read[0].short
-                draft = replace(draft, short=best.text, short_spans=best.spans)
+            draft = found.shown(draft)
             if draft.short:
                 yield ShortEvent(draft.short, draft.short_spans)
             if found.abstention:
@@ -224,6 +236,10 @@ class Asker:
             abstention = abstention or nothing
             return Evidence(question, passages, context, (), 0.0, abstention)
         sources = list(context.sources)
+        if figure := figure_answer(index, query):
+            quotes = figure.quotes(index, self._extractor.quoter, sources)
+            context, sure = replace(context, sources=tuple(sources)), figure.confidence
+            return Evidence(question, passages, context, quotes, sure, None, figure=figure)
         quotes = self._lookup.quotes(query, passages, sources, wanted)
         read = self._read(query, passages, _quoted_sources(quotes, sources) or sources)
         if quotes and (passages[0].is_named or self._lookup.is_cited(question, quotes)):
@@ -234,13 +250,13 @@ class Asker:
             )
         if read:
             candidates, known = [each.candidate for each in read], read[0].features
-            confidence = read[0].confidence
+            confidence, enough = read[0].confidence, read[0].is_here
         else:
             candidates, known = self._ranked(query, passages, context.sources)
-            confidence = MODEL.probability(known)
-        least = settings.min_confidence
-        if confidence < least or not candidates:
-            abstention = unsure(index, confidence, least, passages, candidates)
+            confidence = enough = MODEL.probability(known)
+        least = settings.min_confidence if read else min(settings.min_confidence, NEAR_ENOUGH)
+        if enough < least or not candidates:
+            abstention = unsure(index, enough, least, passages, candidates)
             return Evidence(question, passages, context, (), confidence, abstention, known, read)
         quotes = quotes or self._extractor.quotes(candidates, settings.quotes, sources)
         context = replace(context, sources=tuple(sources))
@@ -249,8 +265,9 @@ class Asker:
     def _read(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
     ) -> Sequence[WindowAnswer]:
-        """Return what the reader says of sources; nothing where there is none, or for a name."""
-        if self._reader is None or is_bare_name(query.text):
+        """Return what the reader says of sources; nothing to a name, or to bare words."""
+        few = len(query.content_words) <= FEW_WORDS and not query.text.rstrip().endswith("?")
+        if self._reader is None or few or is_bare_name(query.text):
             return ()
         return self._reader.read(query, passages, sources)
 

@@ -13,7 +13,11 @@ from pincite import __version__
 from pincite.cli.terminal import print_json, say
 
 HOME = Path(__file__).parents[1]
-MODELS = {"encoder minilm": "encode/minilm", "cross-encoder minilm": "search/minilm"}
+MODELS = {
+    "encoder minilm": "encode/minilm",
+    "cross-encoder minilm": "search/minilm",
+    "reader minilm": "answer/minilm",
+}
 # What each extra of the package brings, by the modules that it is imported as. The metadata of
 # the package says it too, and takes ten times as long to read.
 EXTRAS = {

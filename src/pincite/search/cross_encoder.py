@@ -1,8 +1,8 @@
 """Cross-encoders run by onnxruntime: the one that ships with Pincite, and any in a folder.
 
 A cross-encoder reads question and passage together. One pair a call, spread over threads: no
-padding, and the score of a pair never depends on which others are scored with it. The shipped one
-is a reader: the same pass says whether the answer is a stretch of words, yes or no, where such a
+padding, and the score of a pair never depends on which others are scored with it. A reader is one
+that says more in the same pass: whether the answer is a stretch of words, yes or no, where such a
 stretch may begin and end, and which tokens are evidence.
 """
 
@@ -203,10 +203,13 @@ class CrossEncoder:
         return ModelError(f"the cross-encoder {self.name} cannot be used: {reason}", hint=hint)
 
 
-def open_cross_encoder(name: str, threads: int = 0) -> CrossEncoder:
-    """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused."""
+def open_cross_encoder(name: str, threads: int = 0, room: str = "search") -> CrossEncoder:
+    """Return the shipped cross-encoder, or the one in a folder; what is damaged is refused.
+
+    The one that ships in the room "answer" is a reader.
+    """
     if name == SHIPPED:
-        home = Path(__file__).parent / SHIPPED_FOLDER
+        home = Path(__file__).parents[1] / room / SHIPPED_FOLDER
         tokenizer = ENCODERS / SHIPPED_FOLDER / TOKENIZER
         return _opened(name, home, home / GRAPHS[0], tokenizer, threads)
     folder = Path(name).expanduser()

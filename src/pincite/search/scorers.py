@@ -80,15 +80,13 @@ def open_scorer(settings: Reranking) -> PairScorer | None:
     return _local(settings.model, settings.threads)
 
 
+@lru_cache(maxsize=4)
 def open_reader(name: str) -> CrossEncoder | None:
-    """Return the cross-encoder that also reads; None if none is wanted, or it gives scores alone.
-
-    A search that re-ranks with the same model shares it.
-    """
+    """Return the model that reads for answers; None if none is wanted, or it gives scores alone."""
     if name == "none":
         return None
-    model = cast("CrossEncoder", _local(name, 0).load())
-    return model if model.can_read else None
+    model = import_module("pincite.search.cross_encoder").open_cross_encoder(name, room="answer")
+    return cast("CrossEncoder", model) if model.can_read else None
 
 
 @lru_cache(maxsize=4)

@@ -266,7 +266,7 @@ def test_a_written_answer_is_checked_as_it_comes(index: Index, model: Any) -> No
     model.words = list("Rods shall be 2.4 m apart [1]. They shall be 9 m apart [1]. So [77].")
     events = written(index, model, QUESTION)
     names = [event.name for event in events]
-    assert names[:3] == ["search", "context", "generation"]
+    assert names[:4] == ["search", "context", "short", "generation"]
     assert names[-1] == "complete"
     done = events[-1].answer
     assert [s.verdict for s in done.sentences] == ["supported", "unsupported", "unsupported"]
@@ -298,12 +298,13 @@ def test_a_model_that_finds_nothing_abstains(index: Index, model: Any) -> None:
     assert [e.name for e in events] == [
         "search",
         "context",
+        "short",
         "generation",
         "abstain",
         "token",
         "complete",
     ]
-    assert "NOT IN" not in events[-1].answer.text
+    assert "NOT IN" not in events[-1].answer.text and not events[-1].answer.short
 
 
 def test_a_model_that_fails_first_is_replaced_by_quotations(index: Index, model: Any) -> None:

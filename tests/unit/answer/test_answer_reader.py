@@ -1,0 +1,111 @@
+"""Short answers of the shipped reader, and what it may never answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from experiments.indexes import make_index
+from pincite.answer.asker import Asker
+from pincite.answer.reader import best_stretch
+from pincite.answer.wanted import asks_yes_or_no
+from pincite.api import Index
+from pincite.model.settings import Answering, Settings
+from pincite.model.tables import Table, cell_at
+
+RULES = """\
+# Harbour Rules
+
+## 3 Opening
+
+The harbour is open from 06:00 to 22:00. The gate of the north pier is closed on Sundays.
+
+## 4 Fees
+
+A berth costs 45 euros a night. Boats of the rescue service pay nothing.
+
+## 5 Fires
+
+No person shall light a fire on a pontoon.
+
+## 6 Figures
+
+| | 2021 | 2020 |
+|---|---|---|
+| Visiting boats | 4,310 | 3,977 |
+| Rescue calls | 61 | 58 |
+"""
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    folder = tmp_path_factory.mktemp("harbour")
+    (folder / "rules.md").write_text(RULES, encoding="utf-8")
+    make_index([(folder / "rules.md", "rules.md")], folder / "index", [Settings()])
+    with Index.open(folder / "index") as index:
+        yield Asker(index, Answering(min_confidence=0.0))
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("How much does a berth cost a night?", "45 euros"),
+        ("When is the gate of the north pier closed?", "Sundays"),
+        ("How many visiting boats were there in 2020?", "3,977"),
+        ("How many rescue calls were there in 2021?", "61"),
+        ("May a person light a fire on a pontoon?", "no"),
+    ],
+)
+def test_the_short_answer_is_found(asker: Asker, question: str, short: str) -> None:
+    answer = asker.answer(question)
+    assert short in answer.short
+    assert answer.state == "found"
+
+
+def test_a_short_answer_stands_inside_its_quotation(asker: Asker) -> None:
+    answer = asker.answer("How much does a berth cost a night?")
+    (span,) = answer.short_spans
+    assert RULES[span.start : span.end] == answer.short
+    assert any(c.span and c.span.overlap(span) == len(span) for c in answer.citations)
+
+
+def test_a_figure_of_another_year_is_never_the_answer(asker: Asker) -> None:
+    answer = asker.answer("How many visiting boats were there in 2017?")
+    assert answer.short not in ("4,310", "3,977")
+
+
+def test_without_the_reader_sentences_are_quoted(asker: Asker) -> None:
+    plain = Asker(asker.index, Answering(min_confidence=0.0, reader="none"))
+    answer = plain.answer("How much does a berth cost a night?")
+    assert answer.short == ""
+    assert "45 euros" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "is_polar"),
+    [
+        ("May a station transmit music?", True),
+        ("Under the rules, does a club need a licence?", True),
+        ("Is it allowed to say what one hears?", True),
+        ("What is the fee?", False),
+        ("When the light is red, who has to wait?", False),
+        ("If it is closed, where do boats go?", False),
+    ],
+)
+def test_questions_for_yes_or_no_are_known_by_their_form(question: str, is_polar: bool) -> None:
+    assert asks_yes_or_no(question) is is_polar
+
+
+def test_a_stretch_stays_within_its_piece() -> None:
+    starts, ends = np.log([0.7, 0.1, 0.1, 0.1]), np.log([0.1, 0.1, 0.1, 0.7])
+    first, last, _ = best_stretch(starts, ends, np.array([0, 0, 1, 1]))
+    assert (first < 2) == (last < 2)
+
+
+def test_a_cell_says_its_unit_and_scale() -> None:
+    rows = (("Revenue", "$ 17,606", "4 %"), ("Employees", "29,239", "2 %"))
+    table = Table("Statements of income (in millions)", ("", "2022", "Change"), rows)
+    assert cell_at(table, 0, 1).shown == "$ 17,606 million"
+    assert cell_at(table, 0, 2).shown == "4 %"
