@@ -3,14 +3,15 @@ r"""LaTeX in what other readers of pages wrote: tables, headings and lists becom
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from pincite.read.extracted import PARAGRAPH, Block, BlockKind
 from pincite.read.formats.blocks import TableText, pipe_table
-from pincite.read.formats.latex_tables import latex_table
+from pincite.read.formats.latex_tables import Environments, latex_table
 from pincite.read.formats.latex_words import plain_latex
 from pincite.read.structure.outline import is_units_line
 
@@ -72,7 +73,7 @@ def read_latex(text: str, left_out: Sequence[tuple[int, int]] = ()) -> tuple[str
     """
     if "\\" not in text:
         return text, []
-    pieces = [p for p in _pieces(text) if not any(a < p.end and p.start < b for a, b in left_out)]
+    pieces = _apart(_pieces(text), left_out)
     if not pieces:
         return text, []
     written = _Writer()
@@ -203,14 +204,16 @@ def _pieces(text: str) -> list[_Piece]:
             found.append(piece)
         if piece or name not in ("table", "table*", "center", "figure", "document"):
             free = max(end, piece.end if piece else 0)
-    spans = [(piece.start, piece.end) for piece in found]
-    for piece in (*_headings(text), *_loose_rows(text, ends)):
-        if not any(a < piece.end and piece.start < b for a, b in spans):
-            found.append(piece)
-    return sorted(found)
+    for more in (_headings(text), _loose_rows(text, ends)):
+        found = sorted([*found, *_apart(more, [(piece.start, piece.end) for piece in found])])
+    return found
 
 
-Environments = dict[int, tuple[str, int, int]]  # by where one begins: name, end of words, end
+def _apart(pieces: Iterable[_Piece], taken: Sequence[tuple[int, int]]) -> list[_Piece]:
+    """Return the pieces that share nothing with spans, which come in order."""
+    starts = [start for start, _ in taken]
+    before = ((piece, bisect_left(starts, piece.end)) for piece in pieces)
+    return [piece for piece, count in before if not count or taken[count - 1][1] <= piece.start]
 
 
 def _environments(text: str) -> Environments:
@@ -245,8 +248,7 @@ def _table(text: str, start: int, ends: Environments, free: int) -> _Piece | Non
         start, caption = opens, before["caption"] or ""
         if after := _CLOSES.match(text, end):
             end, caption = after.end(), caption or after["caption"] or ""
-    places = {place: stop for place, (_, _, stop) in ends.items() if at <= place < words_end}
-    table = latex_table(text[at:words_end], at, places, plain_latex(caption))
+    table = latex_table(text[at:words_end], at, ends, plain_latex(caption))
     return _Piece(start, end, _table_blocks(table)) if table else None
 
 

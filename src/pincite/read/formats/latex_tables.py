@@ -3,7 +3,7 @@ r"""Tables of LaTeX: rows and cells between ``&`` and ``\\``, spans, heads, colu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ from pincite.read.structure.outline import is_units_line
 
 MAX_SQUARES = 200_000  # of a table; what has more is left as it is
 MAX_HEAD_ROWS = 8
-Places = Mapping[int, int]  # where an environment begins, and where it ends
+_NOWHERE = ("", 0, 0)
+Environments = dict[int, tuple[str, int, int]]  # by where one begins: name, end of words, end
 
 _SIGN = re.compile(r"\\\\(?:\[[^\]\n]{0,12}\])?\*?|\\begin\{|\\.|[{}&]", re.DOTALL)
 _RULES = re.compile(
@@ -67,7 +68,7 @@ class _SourceRow(NamedTuple):
     indent: float  # how far its label is set in, in points or so
 
 
-def latex_table(body: str, start: int, ends: Places, caption: str = "") -> TableText | None:
+def latex_table(body: str, start: int, ends: Environments, caption: str = "") -> TableText | None:
     r"""Return the table between two signs; None if its cells are not what they should be.
 
     ``start`` is where the body begins in the text whose environments ``ends`` knows.
@@ -102,7 +103,7 @@ def _is_broken(words: str) -> bool:
     return "\\multicolumn" in words or "\\multirow" in words
 
 
-def _lines(body: str, start: int, ends: Places) -> list[_SourceRow]:
+def _lines(body: str, start: int, ends: Environments) -> list[_SourceRow]:
     """Return the rows; environments in a cell and braces that close are stepped over."""
     has_braces = _is_balanced(body)
     found: list[_SourceRow] = []
@@ -111,7 +112,7 @@ def _lines(body: str, start: int, ends: Places) -> list[_SourceRow]:
     while match := _SIGN.search(body, at):
         sign, at = match[0], match.end()
         if sign == "\\begin{":
-            at = max(at, ends.get(start + match.start(), 0) - start)
+            at = max(at, ends.get(start + match.start(), _NOWHERE)[2] - start)
         elif sign in "{}":
             depth += has_braces * (1 if sign == "{" else -1)
         elif depth == 0 and sign == "&":
