@@ -52,7 +52,7 @@ _ITEM = re.compile(
 )
 
 
-class _Piece(NamedTuple):
+class _LatexPiece(NamedTuple):
     """Something of LaTeX in the text, and the blocks that it becomes; none if it has no words."""
 
     start: int
@@ -187,10 +187,10 @@ class _Writer:
             self.length += len(words)
 
 
-def _pieces(text: str) -> list[_Piece]:
+def _pieces(text: str) -> list[_LatexPiece]:
     """Return what is understood, in order."""
     ends = _environments(text)
-    found: list[_Piece] = []
+    found: list[_LatexPiece] = []
     free = 0  # what stands before is taken
     for start, (name, _, end) in sorted(ends.items()):
         if start < free:
@@ -209,7 +209,7 @@ def _pieces(text: str) -> list[_Piece]:
     return found
 
 
-def _apart(pieces: Iterable[_Piece], taken: Sequence[tuple[int, int]]) -> list[_Piece]:
+def _apart(pieces: Iterable[_LatexPiece], taken: Sequence[tuple[int, int]]) -> list[_LatexPiece]:
     """Return the pieces that share nothing with spans, which come in order."""
     starts = [start for start, _ in taken]
     before = ((piece, bisect_left(starts, piece.end)) for piece in pieces)
@@ -236,7 +236,7 @@ def _environments(text: str) -> Environments:
     return found
 
 
-def _table(text: str, start: int, ends: Environments, free: int) -> _Piece | None:
+def _table(text: str, start: int, ends: Environments, free: int) -> _LatexPiece | None:
     name, words_end, end = ends[start]
     at = text.index("}", start) + 1
     for _ in range(2 if name in ("tabular*", "tabularx", "tabulary") else 1):
@@ -249,7 +249,7 @@ def _table(text: str, start: int, ends: Environments, free: int) -> _Piece | Non
         if after := _CLOSES.match(text, end):
             end, caption = after.end(), caption or after["caption"] or ""
     table = latex_table(text[at:words_end], at, ends, plain_latex(caption))
-    return _Piece(start, end, _table_blocks(table)) if table else None
+    return _LatexPiece(start, end, _table_blocks(table)) if table else None
 
 
 def _table_blocks(table: TableText) -> list[tuple[BlockKind, str, int]]:
@@ -265,13 +265,15 @@ def _table_blocks(table: TableText) -> list[tuple[BlockKind, str, int]]:
     return [*blocks, *(("paragraph", note, 0) for note in table.notes)]
 
 
-def _headings(text: str) -> Iterator[_Piece]:
+def _headings(text: str) -> Iterator[_LatexPiece]:
     for match in _HEADING.finditer(text):
         level, words = _LEVELS[match["word"]], plain_latex(match["words"])
-        yield _Piece(*match.span(), [("heading", f"{'#' * level} {words}", level)] if words else [])
+        yield _LatexPiece(
+            *match.span(), [("heading", f"{'#' * level} {words}", level)] if words else []
+        )
 
 
-def _list(text: str, start: int, end: int, ends: Environments) -> _Piece | None:
+def _list(text: str, start: int, end: int, ends: Environments) -> _LatexPiece | None:
     """Return the lines of a list; None for one that holds anything but lists."""
     lines: list[str] = []
     counts: list[int] = []  # of the lists that are open: -1 without numbers
@@ -291,10 +293,10 @@ def _list(text: str, start: int, end: int, ends: Environments) -> _Piece | None:
             sign = f"{counts[-1]}." if counts[-1] > 0 else "-"
             label = f" {match['label'].strip()}" if match["label"] else ""
             lines.append(f"{'   ' * (len(counts) - 1)}{sign}{label}")
-    return _Piece(start, end, [("list", "\n".join(lines), 0)]) if lines else None
+    return _LatexPiece(start, end, [("list", "\n".join(lines), 0)]) if lines else None
 
 
-def _loose_rows(text: str, ends: Environments) -> Iterator[_Piece]:
+def _loose_rows(text: str, ends: Environments) -> Iterator[_LatexPiece]:
     r"""Yield tables that were cut: lines that end with ``\\\\``, with as many cells each.
 
     Below ``\begin{tabular}`` they may have any number of cells.
@@ -322,12 +324,12 @@ def _loose_rows(text: str, ends: Environments) -> Iterator[_Piece]:
         yield from _cut_table(text, start, end)
 
 
-def _cut_table(text: str, start: int, end: int) -> Iterator[_Piece]:
+def _cut_table(text: str, start: int, end: int) -> Iterator[_LatexPiece]:
     opens = _CUT.match(text, start, end)
     at = opens.end() if opens else start
     if table := latex_table(text[at:end], at, {}):
         after = _CUT_END.match(text, end)
-        yield _Piece(start, after.end() if after else end, _table_blocks(table))
+        yield _LatexPiece(start, after.end() if after else end, _table_blocks(table))
 
 
 def _formulas(text: str, ends: Environments) -> list[tuple[int, int]]:
