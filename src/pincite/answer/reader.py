@@ -136,8 +136,11 @@ class AnswerReader:
     def _about(self, query: ParsedQuery, best: WindowAnswer) -> dict[str, float]:
         """Return how much of a question's words, and of its names, the whole document has.
 
-        Another contract or report says the same things, but of somebody else.
+        Another contract or report says the same things, but of somebody else. A document that the
+        asker chose needs no name.
         """
+        if query.filters.documents or query.filters.pages:
+            return {}
         source = best.window.source
         text = self._index.snapshot.text(source.span.doc_id)[:MAX_DOCUMENT_CHARS]
         text = f"{source.title} {text}".lower()

@@ -119,6 +119,7 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(r"[$€£¥]")
+_ONE_LETTER_UNITS = "%°ACFKNVWghlmstΩ"
 _FIGURE = re.compile(r"[$€£¥]?\s?\(?-?[$€£¥]?\s?\.?\d")
 _PER = re.compile(r"\bper\b|%|\bratio\b|\bshares\b", re.IGNORECASE)
 _TOTAL = re.compile(r"total\b[ :]*", re.IGNORECASE)
@@ -189,11 +190,14 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """The value with its unit and scale: "$17,606 million"."""
+        """The value with its unit and scale: "17,606 million", "2.5 mm²".
+
+        A currency is shown where the cell has it: what is printed once above is not of all rows.
+        """
         value, unit = self.value, self.unit
-        if unit and unit not in value:
-            is_money = _CURRENCY.fullmatch(unit) is not None
-            value = f"{unit}{value}" if is_money else f"{value} {unit}"
+        is_mark = len(unit) == 1 and unit not in _ONE_LETTER_UNITS  # of a footnote: "2019 (a)"
+        if unit and unit not in value and not is_mark and not _CURRENCY.fullmatch(unit):
+            value = f"{value} {unit}"
         return f"{value} {self.scale.removesuffix('s')}" if self.scale.isalpha() else value
 
 

@@ -108,4 +108,5 @@ def test_a_cell_says_its_unit_and_scale() -> None:
     rows = (("Revenue", "$ 17,606", "4 %"), ("Employees", "29,239", "2 %"))
     table = Table("Statements of income (in millions)", ("", "2022", "Change"), rows)
     assert cell_at(table, 0, 1).shown == "$ 17,606 million"
+    assert cell_at(table, 1, 1).shown == "29,239 million"
     assert cell_at(table, 0, 2).shown == "4 %"
