@@ -28,6 +28,7 @@ MAX_CHARS = 1_000_000  # of a text; about five hundred pages
 MAX_EVIDENCE_CHARS = 1_200
 MAX_SHOWN_CHANGES = 12
 MAX_COMPARED_PLACES = 8
+MAX_OTHERS = 8  # documents that are not cited, in which a changed quotation is looked for
 ALIKE = 0.8  # share of words from which on no likelier stretch is looked for
 MIN_PROBABILITY = 0.5  # of a statement that is called supported
 # So much of a quotation, or of the place, has to stand in the place that is cited.
@@ -141,7 +142,7 @@ class Checker:
             own = self._quotes.altered(quote, named) or own
         if own is not None and own.same >= ALIKE:
             return own
-        other = self._quotes.altered(quote, others[:4])
+        other = self._quotes.altered(quote, others[:MAX_OTHERS])
         if own is None or (other is not None and other.same > own.same):
             return other
         return own

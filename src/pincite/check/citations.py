@@ -88,7 +88,9 @@ _NAME_WORD = (
     r"(?:\d{1,3}(?=\s(?:U\.?\s?S\.?\s?C|C\.?\s?F\.?\s?R|Fed\.|Stat\.))|[A-ZÀ-Þ][\w.&’'/:-]*"
     r"|[a-z]{1,2}\.[a-z.]{1,5}|\((?:EU|EC|EEC|UE|CE|EWG|UK)\)|(?<=\S\s)n[°º.]?|(?<=\S\s)\d[\w/:.-]*)"
 )
-_LINKS = "of|the|and|for|on|to|in|de|la|le|du|des|del|della|delle|dei|di|der|die|und|et"
+_LINKS = (
+    "of|the|and|for|on|to|in|at|with|by|from|de|la|le|du|des|del|della|delle|dei|di|der|die|und|et"
+)
 _LINK = rf"(?:(?:{_LINKS})\s){{0,3}}"
 _BEFORE = lazy_pattern(
     rf"(?:^|(?<=[\s(“\"'—–\[*_]))(?P<work>{_NAME_WORD}(?:\s{_LINK}{_NAME_WORD}){{0,9}}),?"
@@ -174,7 +176,11 @@ def written_citations(text: str, before: WrittenCitation | None = None) -> list[
 
 def _places(text: str) -> list[WrittenCitation]:
     """Return the places that are named, without their works."""
-    found = [WrittenCitation(start, end, key=key) for key, start, end in mention_spans(text)]
+    found = [
+        WrittenCitation(start, end, key=key)
+        for key, start, end in mention_spans(text)
+        if not _DATED.fullmatch(key)  # "the Noise Regulations 2005" is a work
+    ]
     starts = [each.start for each in found]
     known = tuple(found)
     for match in _SHORT.finditer(text):
@@ -217,6 +223,7 @@ def _widened(place: WrittenCitation, match: re.Match[str]) -> WrittenCitation:
     return replace(place, start=min(place.start, match.start()))
 
 
+_DATED = lazy_pattern(r"(?:regulation|rule|règle|regel) (?:19|20)\d\d")
 _DECIMAL = lazy_pattern(r"\d[\d.]*")
 _LED = lazy_pattern(r"\s(?:of|to)\sthe\s")
 _BETWEEN = lazy_pattern(r",\s{1,2}(?:and\s)?|\s{1,2}(?:of|to)\s(?:the\s)?|\s")

@@ -125,7 +125,7 @@ def shared_words(words: frozenset[str], parts: Sequence[TextPart]) -> float:
 
 # Of a logistic curve over the share of words, fitted on claims with known verdicts
 # (bench/check.py --claims): half of them are borne out where it is zero.
-SLOPE, MIDDLE = 3.4, 0.62
+SLOPE, MIDDLE = 3.53, 0.528
 
 
 def probability(share: float) -> float:
