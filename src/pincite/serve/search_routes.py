@@ -114,7 +114,6 @@ async def check(body: CheckBody, visit: Reader) -> Response:
     return await visit.answer(body.collection, work)
 
 
-# Pairs between two looks at the clock.
 # Pairs until others have their turn.
 BATCH = 16
 T = TypeVar("T")
