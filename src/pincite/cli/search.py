@@ -157,7 +157,7 @@ def _print_passage(passage: Passage) -> None:
 
 def _print_snippet(passage: Passage) -> None:
     """Print the lines of a snippet that say something, the query's words marked."""
-    for line in re.finditer(r"[^\n]*\S[^\n]*", passage.snippet):
+    for line in re.finditer(r"(?m)^[^\S\n]*+\S[^\n]*", passage.snippet):
         parts: list[Part] = ["    "]
         at = line.start()
         for first, last in passage.marks:

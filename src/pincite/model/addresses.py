@@ -10,7 +10,8 @@ from pincite.model.tables import Cell, Table, row_names, unit_of
 _CELL = r"\$?(?P<column>[A-Za-z]{1,3})\$?(?P<row>[1-9]\d{0,6})"
 _BARE = re.compile(_CELL)
 _ADDRESS = re.compile(
-    r"(?:sheet\s+)?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^!']+?))\s*(?:!|,)\s*" + _CELL,
+    r"(?:sheet\s{1,9})?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^!']{1,100}?))\s{0,9}[!,]\s{0,9}"
+    + _CELL,
     re.IGNORECASE,
 )
 # At the end of a table's caption.

@@ -23,7 +23,7 @@ _ANY = lazy_pattern(r"[*_`\\\[^&<~#>=]")
 _BEGINS = ("+", "-")
 _BEGINS_LATER = ("\n+", "\n-")
 _LINE = lazy_pattern(r"[^\n]*\n?")
-_FENCE = lazy_pattern(r"[ \t]{0,3}(```+|~~~+)[^`\n]*\n?$")
+_FENCE = lazy_pattern(r"[ \t]{0,3}(```++|~~~++)[^`\n]*\n?$")
 _BLANK = lazy_pattern(r"\s*$")
 _RULE = lazy_pattern(r"[ \t]{0,3}(?:=+|-{3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})[ \t]*\n?$")
 _LEAD = lazy_pattern(

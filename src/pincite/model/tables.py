@@ -106,7 +106,7 @@ _FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡
 # The exponent of a unit: 10 m², not a mark of a footnote.
 _EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
 _WORD = re.compile(r"[\w²³°%]+")
-_NOTE_MARK = re.compile(r"(?:\s?\((?:\d{1,2}|[a-z])\))+$")
+_NOTE_MARK = re.compile(r"(?:\s?\((?:\d{1,2}|[a-z])\)){1,9}$")
 
 NAME_CHARS = 80  # of a row's name, without its group
 GROUP_CHARS = 40

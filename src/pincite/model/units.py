@@ -285,7 +285,9 @@ _SCALED = lazy_pattern(rf"\s?({'|'.join(_SCALES)})\b(?:\s({_UNIT}))?", re.IGNORE
 # What joins a number to a second one with the unit: "10–20 m", "10 to 20 m", "2 or 3 m".
 _JOINED = lazy_pattern(r"\s*(?:-|–|—|to|through|and|or|,|×|x)\s*", re.IGNORECASE)
 # A word with a figure in it that is no number: an identifier, a dice roll, a code, a date.
-_NAME = lazy_pattern(r"(?<![\w.])(?=[\w./-]*\d)[\w]+(?:[./:-][\w]+)*(?:\([0-9A-Za-z]{1,5}\))*")
+_NAME = lazy_pattern(
+    r"(?<![\w.])(?=[\w./-]{0,80}?\d)[\w]+(?:[./:-][\w]+)*(?:\([0-9A-Za-z]{1,5}\))*"
+)
 _PER_CENT = lazy_pattern(r"\b(?:per cento?|pour cent|por ciento)\b", re.IGNORECASE)
 SAME = 1e-9  # two numbers that differ by less than this share of them are one
 

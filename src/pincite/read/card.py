@@ -141,7 +141,7 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _REGISTRANT = re.compile(
-    r"\(?\s*exact name of (?:the )?(?:registrant|issuer|company)", re.IGNORECASE
+    r"(?:\(\s{0,9})?exact name of (?:the )?(?:registrant|issuer|company)", re.IGNORECASE
 )
 _OF_FORM = re.compile(
     r"\breport pursuant to\b|\bperiod from\b|\byear ended\b|^\W*or\W*$", re.IGNORECASE

@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _SIGNS = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 # Headings, tables, code, rules and images are no sentences; list marks are no part of one.
 _LINE = re.compile(r"[^\n\f]*[\n\f]?")
-_SKIPPED = re.compile(r"[ \t]*(?:#{1,6} |\||```|~~~|!\[|[-=*_]{3,}\s*$|\s*$)")
+_SKIPPED = re.compile(r"[ \t]*+(?:#{1,6} |\||```|~~~|!\[|[-=*_]{3,}\s*$|\s*$)")
 _MARK = re.compile(r"[ \t]*(?:>[ \t]*)?(?:[-*+•]|\(?[0-9A-Za-z]{1,3}[.)])[ \t]+|[ \t]*>[ \t]*")
 
 

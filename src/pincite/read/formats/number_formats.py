@@ -17,8 +17,8 @@ BUILT_IN = {
 }  # fmt: skip
 MAX_CODE = 255  # characters, as Excel allows
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[\$(?P<money>[^\]-]*)[^\]]*\]'
-    r"|\[(?P<elapsed>[hms]+)\]|\[[^\]]*\]|(?P<clock>AM/PM|A/P)|(?P<date>[ymdhs]+|\.0+(?=[^0#]|$))"
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_.|\*.|\[\$(?P<money>[^\]-]{0,99}+)[^\]]{0,99}+\]'
+    r"|\[(?P<elapsed>[hms]+)\]|\[[^\]]{0,99}+\]|(?P<clock>AM/PM|A/P)|(?P<date>[ymdhs]+|\.0+(?=[^0#]|$))"
     r"|(?P<number>[#0?][#0?,.]*|\.[#0?]+)(?P<power>E[+-]0+)?|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -23,7 +23,7 @@ _UNDERLINE = re.compile(r"([=~*^.#+\"'`-])\1{2,}")
 _BULLET = re.compile(r"[-*+•o·][ \t]+")
 _SIGNS = re.compile(r"[|=_<>{}$\\]")  # of code and tables
 _LETTER = re.compile(r"[A-Z]\.\s+[A-Za-zÀ-ÿ]")
-_LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]*[0-9ivxlc]*$")
+_LEADERS = re.compile(r"(?:\.{3}|(?:\. ){3}|\s{3})[.\s]{0,200}+[0-9ivxlc]{0,9}$")
 _SENTENCE = re.compile(r"\b(?:may|must|shall|is|are|was|were|has|have|can|will|does?|should)\b")
 _BREAK = re.compile(r"[.][ \t]+(?=[\"“(]?[A-ZÀ-Þ0-9])")
 _ENDED = re.compile(r"[.;:!?)\]”\"]\s*$")

@@ -86,7 +86,7 @@ def _longest_ascending(places: Sequence[int], lines: Sequence[Line]) -> list[int
 
 
 _LONGEST = 4  # lines of one heading
-_FOOTNOTE_MARK = re.compile(f"{MARK}+$")
+_FOOTNOTE_MARK = re.compile(f"{MARK}{{1,9}}$")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _LABEL = re.compile(rf"{HEADING_WORD}?(?:\d{{1,12}}[a-z]?|[ivxlc]{{1,6}}|[a-z]\d{{0,6}})?")
 ALONE = re.compile(

@@ -230,7 +230,7 @@ def bare(text: str) -> str:
     >>> bare("### 240.33 Mounting **only** | 1.00 |")
     '240.33 Mounting only · 1.00'
     """
-    return re.sub(r"\s*\|\s*", " · ", re.sub(r"\*\*|#{2,6} |^# ", "", text)).strip(" ·")
+    return re.sub(r"(?<!\s)\s*\|\s*", " · ", re.sub(r"\*\*|#{2,6} |^# ", "", text)).strip(" ·")
 
 
 def in_words(seconds: float) -> str:

@@ -48,7 +48,7 @@ from pincite.read.pdf.tables.rulings import read_rulings
 
 # Dots that lead to nothing but page numbers: "Preface . . . . iv", "awk.......3, 11, 27".
 _ENTRY = re.compile(
-    r"(?:[.·…_]\s*){3,}\s*(?:\d{1,4}|[ivxl]+)(?:\s*,\s*\d{1,4})*(?=\s+[^\d\s.,$%()-]|\s*$)"
+    r"(?<![.·…_])(?<![.·…_]\s)(?:[.·…_]\s*+){3,}+(?:\d{1,4}|[ivxl]+)(?:\s*,\s*\d{1,4})*(?=\s+[^\d\s.,$%()-]|\s*$)"
 )
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
 MAX_ENTRIES = 0.4  # of the lines of a table

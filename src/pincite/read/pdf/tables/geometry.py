@@ -148,7 +148,8 @@ NUMBER_GAP = 0.45  # the same where figures stand on both sides: they are hardly
 WHOLE_GAP = 0.27  # the same where both have a point or comma, so "1 234" is not meant
 
 _NUMBER = re.compile(
-    r"[($€£¥<>≤≥~±+\-–—−#]*\s*(?:US)?[$€£]?\s*[.]?\d[\d,.'’\s/:–—−-]*(?:[%‰)°*†‡§¹²³]|\s?[€$£]|\(?[a-z0-9]\)|[a-zA-Z])*"
+    r"[($€£¥<>≤≥~±+\-–—−#]*+\s*+(?:US)?[$€£]?\s*+[.]?\d[\d,.'’\s/:–—−-]*"
+    r"(?:[%‰)°*†‡§¹²³a-zA-Z]|\s?[€$£]|\d\)|\([a-z0-9]\))*"
 )
 _PLACEHOLDER = re.compile(
     r"[$€£¥]?[-–—−.…:*]{1,4}%?|n\.?\s?[ar]\.?|N/?A|[($€£%]{1,2}|\(?[XZDSx]\)?|nil|NA"

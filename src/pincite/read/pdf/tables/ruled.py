@@ -181,7 +181,7 @@ def _rectangles(places: list[tuple[int, int]]) -> list[tuple[int, int, int, int]
 
 
 _CAPTION = re.compile(
-    rf"(?:{TABLE_WORD}|{FIGURE_WORD}|exhibit|chart)\s*[:.]?\s*[A-Z]?[\d.-]+", re.I
+    rf"(?:{TABLE_WORD}|{FIGURE_WORD}|exhibit|chart)\s*+[:.]?\s*+[A-Z]?[\d.-]+", re.I
 )
 
 
