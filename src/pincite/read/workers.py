@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -246,7 +246,8 @@ class WorkerPool:
                 child.stop()
         else:
             child = _ReaderChild(self._settings)
-            child.send(item)
+            with suppress(OSError):  # whoever waits for its answer is told
+                child.send(item)
         return _WaitingItem(replace(item, data=b""), child)
 
     def _first(self, waiting: deque[_WaitingItem]) -> tuple[Any, bytes | None]:
@@ -264,12 +265,9 @@ class WorkerPool:
         for each, child in busy:
             assert isinstance(each.item, ParseTask)
             if child.pipe in ready:
-                each.finish(child.receive(each.item))
+                each.finish(child.receive(each.item, each.started + limit))
             elif time.monotonic() >= each.started + limit:
-                child.stop()
-                reason = f"{each.item.doc_id} took longer than {limit:g} s to read"
-                hint = "split it, or raise limits.seconds"
-                each.finish(to_json(SourceError(reason, hint=hint)))
+                each.finish(child.too_late(each.item))
             if each.is_done and child.is_alive:
                 self._idle.append(child)
 
@@ -297,6 +295,22 @@ def _is_full(waiting: deque[_WaitingItem]) -> bool:
     return len(waiting) >= AHEAD or size >= AHEAD_BYTES
 
 
+@contextmanager
+def ended_after(seconds: float, end: Callable[[], None]) -> Iterator[None]:
+    """End a child that lets its parent wait in the middle of a word: a pipe has no deadline.
+
+    A child that was stopped while it sends, or reads, is neither dead nor silent.
+    """
+    timer = threading.Timer(max(0.0, seconds), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # where there is one thread, children are forked
+
+
 class _ReaderChild:
     """One child process and the pipe to it."""
 
@@ -314,21 +328,31 @@ class _ReaderChild:
         self.is_alive = True
 
     def send(self, task: ParseTask) -> None:
-        self.pipe.send_bytes(json.dumps([task.doc_id, task.source]).encode())
-        self.pipe.send_bytes(task.data)
+        with ended_after(self._limits.seconds, self._process.kill):
+            self.pipe.send_bytes(json.dumps([task.doc_id, task.source]).encode())
+            self.pipe.send_bytes(task.data)
 
-    def receive(self, task: ParseTask) -> bytes:
+    def receive(self, task: ParseTask, due: float) -> bytes:
         """Return the child's answer; a child that died gives the reason."""
         try:
-            # Nobody can say more than there was memory for.
-            answer: bytes = self.pipe.recv_bytes(int(self._limits.memory_mb * 1e6))
+            with ended_after(due - time.monotonic(), self._process.kill):
+                # Nobody can say more than there was memory for.
+                answer: bytes = self.pipe.recv_bytes(int(self._limits.memory_mb * 1e6))
             return answer
         except (EOFError, OSError):
+            if time.monotonic() >= due:
+                return self.too_late(task)
             self.stop()
             code = self._process.exitcode or 0
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             hint = "the file may be damaged or hostile; leave it out or convert it"
             return to_json(SourceError(f"{task.doc_id} made its reader fail ({name})", hint=hint))
+
+    def too_late(self, task: ParseTask) -> bytes:
+        """End the child, and return what is told of its file."""
+        self.stop()
+        reason = f"{task.doc_id} took longer than {self._limits.seconds:g} s to read"
+        return to_json(SourceError(reason, hint="split it, or raise limits.seconds"))
 
     def stop(self) -> None:
         self.is_alive = False

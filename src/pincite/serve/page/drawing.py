@@ -10,6 +10,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import time
 from collections import OrderedDict
 from multiprocessing import Pipe
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 from pincite.model.errors import SourceError
 from pincite.read.pdf.picture import PageFacts
+from pincite.read.workers import ended_after
 from pincite.serve.work import Work
 
 CHILDREN = 2
@@ -134,19 +136,20 @@ class _DrawingChild:
         broken = SourceError(
             f"page {page} of {file.name} cannot be drawn", hint="the file may be damaged"
         )
+        due = time.monotonic() + self._seconds
         try:
-            self.pipe.send_bytes(json.dumps([str(file), page, width]).encode())
-            if not self.pipe.poll(self._seconds):
-                self.stop()
-                raise SourceError(
-                    f"drawing page {page} of {file.name} took longer than {SECONDS:g} s",
-                    hint="read its text instead",
-                )
-            self._seconds = SECONDS
-            head, picture = json.loads(self.pipe.recv_bytes()), self.pipe.recv_bytes()
+            with ended_after(self._seconds, self._process.kill):
+                self.pipe.send_bytes(json.dumps([str(file), page, width]).encode())
+                head, picture = json.loads(self.pipe.recv_bytes()), self.pipe.recv_bytes()
         except (EOFError, OSError, ValueError):
             self.stop()
-            raise broken from None
+            if time.monotonic() < due:
+                raise broken from None
+            raise SourceError(
+                f"drawing page {page} of {file.name} took longer than {SECONDS:g} s",
+                hint="read its text instead",
+            ) from None
+        self._seconds = SECONDS
         if "problem" in head:
             raise SourceError(str(head["problem"]), hint=str(head["hint"]))
         return head, picture
