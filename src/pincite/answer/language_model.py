@@ -369,7 +369,7 @@ class Writing:
     def _checked(self, ended: Ended, verifier: Verifier) -> Iterator[Event]:
         sentence, rejected = verifier.check(ended.text, ended.cited)
         number = len(self.sentences)
-        is_kept = sentence.verdict != "unsupported" or not self.drops
+        is_kept = not self.drops or verifier.is_shown(sentence)
         if ended.text and is_kept:
             self.sentences.append(sentence)
             if self.drops:

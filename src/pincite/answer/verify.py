@@ -51,6 +51,16 @@ class Verifier:
                 held.append(self._quoting(text, source))
         return Sentence(text, tuple(held), "supported"), rejected
 
+    def is_shown(self, sentence: Sentence) -> bool:
+        """Return whether a sentence is shown where nothing is that no source supports.
+
+        Without a source it may say "In short:", and claim nothing: sources that give orders are
+        obeyed in such words.
+        """
+        if sentence.verdict != "uncited":
+            return sentence.verdict == "supported"
+        return len(self._content(sentence.text)) < MIN_WORDS
+
     def _unknown(self, number: int) -> Citation:
         return Citation(number, "", ok=False, reason=f"there is no source [{number}]")
 

@@ -132,7 +132,7 @@ class ModelDriven:
         checked = [verifier.check(each.text, each.cited)[0] for each in ended]
         settings = self.model.settings
         if settings.unsupported == "drop":
-            checked = [each for each in checked if each.verdict != "unsupported"]
+            checked = list(filter(verifier.is_shown, checked))
         cost = (self._read * settings.price_in + self._wrote * settings.price_out) / PER_MILLION
         return Answer(
             question,
