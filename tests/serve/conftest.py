@@ -29,6 +29,7 @@ else:
     import httpx
 
     from pincite.serve.app import create_app
+    from pincite.serve.connections import BoundedConnection
     from pincite.serve.service import Options
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +105,15 @@ def served(
 
     port = free_port()
     app = create_app(folders, chosen or settings(), options)
-    config = uvicorn.Config(app, "127.0.0.1", port, log_level="error", access_log=False)
+    config = uvicorn.Config(
+        app,
+        "127.0.0.1",
+        port,
+        log_level="error",
+        access_log=False,
+        http=BoundedConnection,
+        ws="none",
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

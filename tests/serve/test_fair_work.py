@@ -103,21 +103,24 @@ def test_a_search_is_quick_while_others_have_thousands_of_texts_scored(
 ) -> None:
     keys = [_key(tmp_path / "keys.json", f"key {n}") for n in range(5)]
     chosen = settings(search_seconds=20.0)
-    with served({"default": sample_index}, chosen, Options(keys=tmp_path / "keys.json")) as address:
-        with httpx.Client(base_url=address, timeout=60) as http:
-            good = {"authorization": f"Bearer {keys[0]}"}
-            _search(http, good, 0)
-            statuses: list[int] = []
-            crowd = [
-                threading.Thread(target=_rerank, args=(address, key, statuses)) for key in keys[1:]
-            ]
-            for each in crowd:
-                each.start()
-            time.sleep(1.0)
-            took = sorted(_search(http, good, number) for number in range(1, 12))
-            assert took[-2] < 2.0, took
-            for each in crowd:
-                each.join()
+    options = Options(keys=tmp_path / "keys.json")
+    with (
+        served({"default": sample_index}, chosen, options) as address,
+        httpx.Client(base_url=address, timeout=60) as http,
+    ):
+        good = {"authorization": f"Bearer {keys[0]}"}
+        _search(http, good, 0)
+        statuses: list[int] = []
+        crowd = [
+            threading.Thread(target=_rerank, args=(address, key, statuses)) for key in keys[1:]
+        ]
+        for each in crowd:
+            each.start()
+        time.sleep(1.0)
+        took = sorted(_search(http, good, number) for number in range(1, 12))
+        assert took[-2] < 2.0, took
+        for each in crowd:
+            each.join()
     assert set(statuses) <= {200, 503, 504}
 
 
@@ -135,7 +138,7 @@ def _search(http: httpx.Client, headers: dict[str, str], number: int) -> float:
 
 
 def _rerank(address: str, key: str, statuses: list[int]) -> None:
-    texts = [f"clause {n}: two earth rods are {n} m apart in soil of that kind" for n in range(1000)]
+    texts = [f"clause {n}: two earth rods are {n} m apart in such soil" for n in range(1000)]
     body = {"query": "how far apart are rods", "documents": texts}
     headers = {"authorization": f"Bearer {key}"}
     answer = httpx.post(f"{address}/v1/rerank", json=body, headers=headers, timeout=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -133,8 +134,7 @@ def test_an_upload_says_that_there_is_no_room(
     text = "\n".join(LARGE.values()).encode()
 
     def uploaded(name: str, data: bytes) -> tuple[str, str]:
-        job = jobs.create(name)
-        jobs.incoming(job).write_bytes(data)
+        job = jobs.receive(name, BytesIO(data))
         jobs.run(job)
         ended = jobs.find(job.id)
         return ended.state, ended.reason

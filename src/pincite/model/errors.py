@@ -182,7 +182,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreUnavailable):
-    """The server of an index has no room left; reading goes on."""
+    """An index has no room left, or may not be written; reading goes on."""
 
     http_status = 507
 

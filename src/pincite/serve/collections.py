@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import json
 import logging
 import os
 import platform
 import re
 import secrets
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -17,11 +20,12 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pincite.client.values import ClientJob
 from pincite.index.opened import OpenIndex
 from pincite.model.errors import (
+    MALFORMED,
     IndexBusy,
     PinciteError,
     SourceError,
@@ -34,11 +38,13 @@ from pincite.model.errors import (
 from pincite.model.settings import ClusterSettings, Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
-from pincite.store.files import delete, explained, is_running, write_durably
+from pincite.serve.access import locked
+from pincite.store.files import delete, explained, is_running, sha256_of, write_durably
 from pincite.store.location import GenerationPoller, Location, exists, shape_of
 from pincite.update import embed_index, ingest_files, remove
 
-# Readers with the same tags share a view; so many kinds of readers are kept ready.
+# Readers with the same tags share a view; so many kinds of readers are kept ready. Those with a
+# threshold are counted apart: anybody may name one, and making a view takes long.
 VIEWS = 16
 logger = logging.getLogger("pincite.serve")
 
@@ -53,7 +59,8 @@ class OpenGeneration:
             OpenIndex.open(location, settings.store), settings, metrics=metrics
         )
         self.number = self.index.snapshot.manifest.generation
-        self._views: OrderedDict[tuple[tuple[str, ...] | None, float], IndexReader] = OrderedDict()
+        self._views: _Views = OrderedDict()
+        self._with_threshold: _Views = OrderedDict()
         self._lock = Lock()
         self._users = 0
         self._is_retired = False
@@ -65,19 +72,19 @@ class OpenGeneration:
         it with a smaller probability.
         """
         tags = None if access is None else tuple(sorted({tag.casefold() for tag in access}))
-        name = (tags, threshold)
+        name, views = (tags, threshold), self._with_threshold if threshold else self._views
         if name == (None, 0.0):
             return self.index
         with self._lock:
-            if name in self._views:
-                self._views.move_to_end(name)
-                return self._views[name]
+            if name in views:
+                views.move_to_end(name)
+                return views[name]
         view = self._made(tags, threshold)
         with self._lock:
             # Two threads may have made it at the same time: one is kept.
-            view = self._views.setdefault(name, view)
-            while len(self._views) > VIEWS:
-                self._views.popitem(last=False)
+            view = views.setdefault(name, view)
+            while len(views) > VIEWS:
+                views.popitem(last=False)
         return view
 
     def _made(self, tags: tuple[str, ...] | None, threshold: float) -> IndexReader:
@@ -93,14 +100,20 @@ class OpenGeneration:
             settings = replace(settings, rerank=rerank)
         return IndexReader(opened, settings, metrics=self._metrics)
 
-    def count(self, users: int = 0, *, retires: bool = False) -> None:
-        """Note who comes and goes; one that retires is closed as soon as nobody uses it."""
+    def count(self, users: int = 0, *, retires: bool = False) -> bool:
+        """Note who comes and goes; True if it is closed: it has retired, and nobody uses it."""
         with self._lock:
             self._users += users
             self._is_retired |= retires
             is_over = self._is_retired and not self._users
         if is_over:
+            self._views.clear()
+            self._with_threshold.clear()
             self.index.close()
+        return is_over
+
+
+_Views = OrderedDict[tuple[tuple[str, ...] | None, float], IndexReader]
 
 
 class ServedCollection:
@@ -120,11 +133,13 @@ class ServedCollection:
         self.is_reachable = True  # whether its store answered when it was last looked at
         self._watch = GenerationPoller(location, settings.store)
         self._looked = 0.0
+        self._has_garbage = False
         self._current: OpenGeneration | None = None
         self._stamp = ""
         self._lock = Lock()
         self._opening = Lock()
         self.writing = Lock()  # one of this process writes at a time
+        self.unwritten: dict[str, Job] = {}  # how far jobs are that a full disk has no room for
 
     @property
     def generation(self) -> int:
@@ -160,7 +175,7 @@ class ServedCollection:
             with self.discreet():
                 yield generation.seen_by(access, threshold)
         finally:
-            generation.count(-1)
+            self._has_garbage |= generation.count(-1)
 
     @contextmanager
     def discreet(self) -> Iterator[None]:
@@ -189,6 +204,16 @@ class ServedCollection:
                 return self._refresh()
             finally:
                 self._looked = time.monotonic()
+                self._collect()
+
+    def _collect(self) -> None:
+        """Free a generation that is over: its parts know each other, and are large but few.
+
+        Python looks for such among old values only when there are many new ones.
+        """
+        if self._has_garbage:
+            self._has_garbage = False
+            gc.collect()
 
     def _refresh(self) -> bool:
         started = time.monotonic()
@@ -215,7 +240,7 @@ class ServedCollection:
         took = time.monotonic() - started
         logger.info("collection %s: generation %d in %.2f s", self.name, generation.number, took)
         if old is not None:
-            old.count(retires=True)
+            self._has_garbage |= old.count(retires=True)
         return True
 
     def _opened(self) -> OpenGeneration:
@@ -240,9 +265,9 @@ class ServedCollection:
 def _told_others(name: str, error: StoreUnavailable) -> StoreUnavailable:
     """Return an error of a server without what the server said: that is for the log."""
     if isinstance(error, StoreFull):
-        return StoreFull(
-            f"the store of {name!r} has no room left", hint="tell who runs the service"
-        )
+        is_closed = getattr(error.__cause__, "errno", 0) == errno.EROFS
+        told = "is read-only" if is_closed else "has no room left"
+        return StoreFull(f"the store of {name!r} {told}", hint="tell who runs the service")
     return StoreUnavailable(
         f"the store of {name!r} does not answer", hint="try again in some seconds"
     )
@@ -305,7 +330,7 @@ class Jobs:
         job = replace(job, pid=os.getpid(), host=platform.node())
         with self.collection.discreet(), explained("write to", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        self._write(job)
+            write_durably(self._file(job.id), json.dumps(asdict(job)).encode())
         for file in sorted(self.folder.glob("*.json"), key=_age)[:-KEPT_JOBS]:
             delete(file)
         return job
@@ -316,7 +341,7 @@ class Jobs:
         if not _ID.fullmatch(job_id):
             raise missing
         try:
-            job = Job(**json.loads((self.folder / f"{job_id}.json").read_bytes()))
+            job = self.collection.unwritten.get(job_id) or self._read(self._file(job_id))
         except FileNotFoundError:
             raise missing from None
         is_ours = job.host in ("", platform.node())  # replicas may share the folder
@@ -324,16 +349,81 @@ class Jobs:
             return replace(job, state="failed", reason="the server was stopped meanwhile")
         return job
 
-    def incoming(self, job: Job) -> Path:
-        """Return where to put the file of a job that waits."""
-        folder = self.uploads / ".incoming"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / job.id
+    def _file(self, job_id: str) -> Path:
+        return self.folder / f"{job_id}.json"
+
+    def _read(self, file: Path) -> Job:
+        return Job(**json.loads(file.read_bytes()))
+
+    def receive(self, document: str, stream: BinaryIO) -> Job:
+        """Return a new job with its file; if there is no room for either, nothing is left."""
+        job = self.create(document)
+        try:
+            with self.collection.discreet(), explained("write to", self.uploads):
+                self._incoming(job).parent.mkdir(parents=True, exist_ok=True)
+                with self._incoming(job).open("wb") as file:
+                    shutil.copyfileobj(stream, file)
+        except BaseException:
+            self.drop(job)
+            raise
+        return job
+
+    def _incoming(self, job: Job) -> Path:
+        """Return where the file of a job waits."""
+        return self.uploads / ".incoming" / job.id
+
+    def _aside(self, job: Job) -> Path:
+        """Return where the file that a job replaces waits until the new one is in the index."""
+        return self.uploads / ".incoming" / f"{job.id}.before"
 
     def drop(self, job: Job) -> None:
         """Forget a job that was never begun."""
-        delete(self.incoming(job))
-        delete(self.folder / f"{job.id}.json")
+        delete(self._incoming(job))
+        delete(self._file(job.id))
+
+    def recover(self) -> None:
+        """Undo what jobs of processes that are gone left half done; called when a process starts.
+
+        A file that was put in its place and is not what the index has gives way to the one before.
+        """
+        for file in [*self.folder.glob("*.json")] if self.folder.is_dir() else []:
+            try:
+                job = self._read(file)
+            except (*MALFORMED, OSError):
+                continue
+            is_ours = job.host in ("", platform.node())
+            is_alive = is_running(job.pid) and job.pid != os.getpid()
+            if job.is_ended or not is_ours or is_alive:
+                continue
+            with self._alone():
+                self._undo(job)
+            stopped = "the server was stopped meanwhile"
+            self._write(replace(job, state="failed", reason=stopped))
+
+    def _undo(self, job: Job) -> None:
+        file, aside = self.uploads / job.document, self._aside(job)
+        is_waiting = self._incoming(job).exists()
+        if not is_waiting and file.is_file() and sha256_of(file) != self._indexed(job.document):
+            delete(file)
+        if aside.exists() and not file.exists():
+            aside.rename(file)
+        delete(aside)
+        delete(self._incoming(job))
+
+    def _indexed(self, document: str) -> str:
+        """Return the checksum of the file that the index has under this name."""
+        if self.collection.is_empty:
+            return ""
+        with self.collection.lease(None) as index:
+            return str((index.snapshot.meta(document) or {}).get("sha256", ""))
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one job at a time, of all processes, change files and index."""
+        with self.collection.writing, explained("write to", self.uploads):
+            self.uploads.mkdir(parents=True, exist_ok=True)
+            with locked(self.uploads / ".jobs"):
+                yield
 
     def run(self, job: Job) -> None:
         """Bring the document into the index, and serve it; what happens is in the job."""
@@ -346,12 +436,12 @@ class Jobs:
             logger.exception("job %s failed", job.id)
             job = replace(job, state="failed", reason="something went wrong here")
         finally:
-            delete(self.incoming(job))
+            delete(self._incoming(job))
             self._write(job)
 
     def _ingest(self, job: Job) -> Job:
         self._write(job)
-        with self.collection.writing:
+        with self._alone():
             with self._placed(job) as (file, keep):
                 location, settings, one = self.collection.location, self._shaped(), job.document
                 (outcome,) = _patiently(lambda: [*ingest_files([(file, one)], location, settings)])
@@ -382,7 +472,7 @@ class Jobs:
     def _placed(self, job: Job) -> Iterator[tuple[Path, list[bool]]]:
         """Put the file in its place; unless it is kept, what was there before comes back."""
         file = self.uploads / job.document
-        aside = self.uploads / ".incoming" / f"{job.id}.before"
+        aside = self._aside(job)
         above = [each for each in file.parents if each.is_relative_to(self.uploads)]
         if file.is_dir() or any(each.is_file() for each in above):
             # One name for a document and a folder of others: neither may take the other's place.
@@ -393,7 +483,7 @@ class Jobs:
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.exists():
             file.rename(aside)
-        self.incoming(job).rename(file)
+        self._incoming(job).rename(file)
         keep: list[bool] = []
         try:
             yield file, keep
@@ -416,7 +506,7 @@ class Jobs:
     def remove(self, document: str) -> None:
         """Take a document out of the index; StoreError if it is not there."""
         location, store = self.collection.location, self.settings.store
-        with self.collection.writing, self.collection.discreet():
+        with self.collection.discreet(), self._alone():
             if not _patiently(lambda: remove(location, [document], store)):
                 raise StoreError(f"no document {document!r}", hint="see: GET /v1/documents")
             file = self.uploads / document
@@ -432,9 +522,13 @@ class Jobs:
 
     def _write(self, job: Job) -> None:
         try:
-            write_durably(self.folder / f"{job.id}.json", json.dumps(asdict(job)).encode())
+            write_durably(self._file(job.id), json.dumps(asdict(job)).encode())
+            self.collection.unwritten.pop(job.id, None)
         except OSError as error:
             logger.error("job %s cannot be written: %s", job.id, error)
+            self.collection.unwritten[job.id] = job
+            while len(self.collection.unwritten) > KEPT_JOBS:
+                self.collection.unwritten.pop(next(iter(self.collection.unwritten)))
 
 
 def _patiently(work: Callable[[], T]) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -90,13 +89,8 @@ async def upload(
     jobs = Jobs(chosen, service.settings)
     await visit.in_thread(_check_origin, chosen, document)
 
-    def store() -> Job:
-        job = jobs.create(document)
-        with jobs.incoming(job).open("wb") as stream:
-            shutil.copyfileobj(file.file, stream)
-        return job
-
-    job = await service.searching.run(visit.caller.id, service.limits.body_seconds, store)
+    seconds = service.limits.body_seconds
+    job = await service.searching.run(visit.caller.id, seconds, jobs.receive, document, file.file)
     try:
         service.writing.submit(visit.caller.id, jobs.run, job).add_done_callback(forget)
     except ServiceError:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 from typing import Any
 
 from pincite.model.errors import PinciteError, StoreError
+
+logger = logging.getLogger("pincite.serve")
 
 
 class AddressTaken(StoreError):
@@ -33,6 +37,14 @@ def took_too_long(seconds: float) -> ServiceError:
     return ServiceError(
         f"it was not done in {seconds:g} seconds", 504, hint="ask for less, or again later"
     )
+
+
+def no_room(error: OSError) -> ServiceError:
+    """Return what is told of a refusal of the system: a full disk is no mistake of ours."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return ServiceError("this service has no room left", 507, hint="come back later")
+    logger.error("a request failed", exc_info=error)
+    return ServiceError("something went wrong here", 500)
 
 
 def status_of(error: PinciteError) -> int:
@@ -78,4 +90,5 @@ _KINDS = {
     429: "TooManyRequests",
     503: "Overloaded",
     504: "TookTooLong",
+    507: "StoreFull",
 }

@@ -7,7 +7,8 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import GenericAlias
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
@@ -33,7 +34,7 @@ from pincite.search.explain import StageView
 from pincite.search.reader import IndexReader
 from pincite.serve.access import Caller
 from pincite.serve.collections import ServedCollection
-from pincite.serve.errors import ServiceError, error_body, status_of
+from pincite.serve.errors import ServiceError, error_body, no_room, status_of
 from pincite.serve.reading import generation_of
 from pincite.serve.service import AuditFacts, SearchService
 
@@ -267,6 +268,12 @@ def _shown_key(request: Request) -> str | None:
     return request.headers.get("x-api-key") or request.cookies.get(KEY_COOKIE)
 
 
+def caller_of(request: Request, service: SearchService) -> Caller:
+    """Return who sends a request, by its headers; ServiceError 401 if nobody is known by them."""
+    address = request.client.host if request.client else "?"
+    return service.caller(_shown_key(request), address)
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """One request: the service, who asks it, and what the audit log is told."""
@@ -339,8 +346,7 @@ def visit_with(scope: str) -> Callable[[Request], Visit]:
 
     async def find(request: Request) -> Visit:
         service, asked = service_of(request), request.state.asked
-        address = request.client.host if request.client else "?"
-        caller = service.caller(_shown_key(request), address)
+        caller = caller_of(request, service)
         asked.caller = caller.id
         service.admit(caller)
         caller.check(scope)
@@ -396,6 +402,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if isinstance(error.__cause__, OSError):  # a body is kept in a file while it comes
+            return tell(request, no_room(error.__cause__))
         told = tell(request, ServiceError(str(error.detail), error.status_code))
         told.headers.update(error.headers or {})
         return told
@@ -414,6 +422,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
 # Paths that take whole documents.
 UPLOADS = ("/v1/documents",)
+# Paths to which somebody without a key may send something small.
+OPEN = ("/login", "/logout")
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -446,12 +456,15 @@ class Envelope:
         metrics.in_flight += 1
         try:
             request.check(self.hosts, self.origins)
-            await self.app(scope, request.receive, request.send)
+            with request.known():
+                await self.app(scope, request.receive, request.send)
         except ServiceError as error:
             await request.refuse(error)
         except asyncio.CancelledError:
             request.status = request.status or 499  # the client has gone
             raise
+        except OSError as error:
+            await request.refuse(no_room(error))
         except Exception:
             # The one place where everything is caught: a request must not end without an answer.
             logger.exception("request %s failed", request.id)
@@ -472,8 +485,8 @@ class _Request:
         self._started = time.monotonic()
         self._bytes = 0
         limits = service.limits
-        is_upload = scope["method"] == "POST" and scope["path"] in UPLOADS
-        self._most = int(1e6 * (limits.upload_mb if is_upload else limits.body_mb))
+        self._is_upload = scope["method"] == "POST" and scope["path"] in UPLOADS
+        self._most = int(1e6 * (limits.upload_mb if self._is_upload else limits.body_mb))
         self._due = self._started + limits.body_seconds
         self._is_read = False
         self._is_told = False
@@ -496,6 +509,21 @@ class _Request:
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._most:
             raise self._too_large()
+
+    @contextmanager
+    def known(self) -> Iterator[None]:
+        """Refuse strangers before any of their body is read; count whole documents that come in."""
+        scope, service = self._scope, self._service
+        if scope["method"] in _SAFE or scope["path"] in OPEN or not service.has_keys:
+            yield
+            return
+        caller = caller_of(Request(scope), service)
+        if not self._is_upload:
+            yield
+            return
+        caller.check("write")
+        with service.receiving(caller.id):
+            yield
 
     async def receive(self) -> Message:
         """Return the next part of the body; too much or too slow is refused."""
@@ -542,6 +570,10 @@ class _Request:
         body = json.dumps(error_body(error, self.id)).encode()
         headers = [(b"content-type", b"application/json")]
         headers.append((b"content-length", str(len(body)).encode()))
+        if status_of(error) == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if not self._is_read and self._scope["method"] not in _SAFE:
+            headers.append((b"connection", b"close"))  # the rest of the body is not read
         if error.retry_after is not None:
             headers.append((b"retry-after", str(max(1, round(error.retry_after))).encode()))
         start = {"type": "http.response.start", "status": status_of(error), "headers": headers}

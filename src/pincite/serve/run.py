@@ -126,6 +126,8 @@ def run(
     """
     import uvicorn
 
+    from pincite.serve.connections import BoundedConnection
+
     check_exposure(address, options.keys, is_open=is_open)
     app = create_app(places, settings, options)  # before binding: mistakes are told at once
     check_free(address)
@@ -137,6 +139,8 @@ def run(
         "access_log": False,  # the audit log is ours, without the words of questions
         "server_header": False,
         "backlog": BACKLOG,
+        "http": BoundedConnection,
+        "ws": "none",
         "timeout_graceful_shutdown": DRAIN_SECONDS,
         "timeout_keep_alive": 15,
     }

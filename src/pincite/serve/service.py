@@ -8,7 +8,8 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from pincite.model.settings import Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
 from pincite.serve.access import OWNER, AuditLog, Buckets, Caller, Keys, caller_of, read_keys
-from pincite.serve.collections import ServedCollection
+from pincite.serve.collections import Jobs, ServedCollection
 from pincite.serve.errors import ServiceError, overloaded
 from pincite.serve.metrics import HttpMetrics
 from pincite.serve.work import Work
@@ -69,7 +70,7 @@ class Sessions:
         return [Message(role, text) for role, text in rows]
 
     def add(self, owner: str, session: str, question: str, answer: str) -> None:
-        """Remember a question and its answer; the oldest of too many are forgotten."""
+        """Remember a question and its answer; the owner's oldest of too many are forgotten."""
         now = time.time()
         new = [(owner, session, now, "user", question), (owner, session, now, "assistant", answer)]
         with self._lock, self._database as database:
@@ -80,9 +81,9 @@ class Sessions:
                 (owner, session, owner, session, self._messages),
             )
             database.execute(
-                "DELETE FROM messages WHERE (owner, session) NOT IN (SELECT owner, session FROM "
-                "messages GROUP BY owner, session ORDER BY max(rowid) DESC LIMIT ?)",
-                (self._most,),
+                "DELETE FROM messages WHERE owner = ? AND session NOT IN (SELECT session FROM "
+                "messages WHERE owner = ? GROUP BY session ORDER BY max(rowid) DESC LIMIT ?)",
+                (owner, owner, self._most),
             )
 
     def forget(self, owner: str, session: str) -> bool:
@@ -101,8 +102,8 @@ DEFAULT = "default"
 # Wrong keys of one address a minute; a person who mistypes needs fewer.
 FAILURES_PER_MINUTE = 30
 ASK_THREADS = 8  # one is needed only while the next event of a stream is made
-STREAM_SHARE = 4  # one key may have the fourth part of the streams
-# Chat sessions that are kept, and messages of each: what is older is forgotten.
+STREAM_SHARE = 4  # one key may have the fourth part of the streams, and of the uploads
+# Chat sessions of one key that are kept, and messages of each: what is older is forgotten.
 SESSIONS, SESSION_MESSAGES = 1000, 40
 logger = logging.getLogger("pincite.serve")
 
@@ -143,6 +144,7 @@ class SearchService:
         self.buckets = Buckets()
         self.sessions = Sessions(self.options.sessions, SESSIONS, SESSION_MESSAGES)
         self.streams: Counter[str] = Counter()  # by owner
+        self._coming: Counter[str] = Counter()  # documents, by owner
         self.is_stopping = False
         self._keys: Keys | None = None
         self._keys_stamp: tuple[int, int, int] | None = None
@@ -168,6 +170,20 @@ class SearchService:
         if not self.streams[owner]:
             del self.streams[owner]
 
+    @contextmanager
+    def receiving(self, owner: str) -> Iterator[None]:
+        """Count a document that comes in; ServiceError if there are too many, or of one key."""
+        most, coming = self.limits.jobs, self._coming
+        if coming.total() >= most or coming[owner] >= max(1, most // STREAM_SHARE):
+            raise ServiceError("too many uploads at a time", 429, retry_after=2.0)
+        coming[owner] += 1
+        try:
+            yield
+        finally:
+            coming[owner] -= 1
+            if not coming[owner]:
+                del coming[owner]
+
     @property
     def has_keys(self) -> bool:
         return self._keys is not None
@@ -176,7 +192,15 @@ class SearchService:
         """Open all collections, and follow them from now on."""
         for collection in self.collections.values():
             await asyncio.to_thread(collection.refresh)
+            await asyncio.to_thread(self._recover, collection)
         self._watching = asyncio.create_task(self._watch())
+
+    def _recover(self, collection: ServedCollection) -> None:
+        """Undo what was half done when the service was killed; that is no reason not to serve."""
+        try:
+            Jobs(collection, self.settings).recover()
+        except (PinciteError, OSError) as error:
+            logger.error("collection %s: uploads are not cleaned up: %s", collection.name, error)
 
     async def stop(self) -> None:
         """Begin nothing new and close what is open."""
