@@ -407,6 +407,8 @@ def _embed(
         work = _segments_to_do(snapshot, settings, spec, wanted)
         if not work:
             return
+        for each in work:
+            each.part.check(full=True)  # a vector of what was never written would outlive it
         encoder = open_encoder(settings.encoding)
         assert encoder is not None
         for each in work:

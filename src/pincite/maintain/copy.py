@@ -39,6 +39,7 @@ def copy_index(
     if source == target:
         raise ConfigError("source and target are the same", hint="name another place")
     with open_snapshot(source, store) as snapshot:
+        snapshot.verify()  # or damage would get a valid checksum
         parts = [part for part in snapshot.segments if part.doc_ids()]
         digests = [digest(part, _vectors_of(snapshot, part)) for part in parts]
         shape = snapshot.manifest.shape

@@ -60,6 +60,7 @@ def export_index(
         ask: makes the questions of a document; without it no queries are written.
         similar: finds what is near in meaning, which takes a search for each chunk.
     """
+    snapshot.verify()
     with explained("write to", folder), ExitStack() as stack:
         folder.mkdir(parents=True, exist_ok=True)
         shape = json.dumps(snapshot.manifest.shape, indent=1, sort_keys=True)

@@ -296,6 +296,7 @@ def publish(
     client = MongoClient(MongoAddress(url), settings)
     try:
         with open_snapshot(location, settings) as snapshot, _publishing(client) as lease:
+            snapshot.verify()
             run = Scope(ruleset, run_id or name_of(snapshot), datetime.now(UTC))
             is_validated = prepare(client)
             runs = whole_runs(client, ruleset)

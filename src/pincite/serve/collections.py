@@ -134,6 +134,7 @@ class ServedCollection:
         self._watch = GenerationPoller(location, settings.store)
         self._looked = 0.0
         self._has_garbage = False
+        self._verified: frozenset[str] = frozenset()  # parts of the index that are as written
         self._current: OpenGeneration | None = None
         self._stamp = ""
         self._lock = Lock()
@@ -247,6 +248,7 @@ class ServedCollection:
         """Return the newest generation, ready to be asked."""
         generation = OpenGeneration(self.location, self.settings, self.metrics)
         try:
+            self._verified = generation.index.snapshot.verify(self._verified)
             generation.index.warm()
         except BaseException:
             generation.index.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
@@ -297,6 +297,17 @@ class Snapshot:
         view._is_view = True
         view._forget()
         return view
+
+    def verify(self, known: Collection[str] = ()) -> frozenset[str]:
+        """Raise StoreError if a file of this generation is not what was written; reads all of it.
+
+        Parts are named by their checksums; those that are known are not looked at again. Returns
+        the names of all.
+        """
+        parts = {part.entry.sha256: part for part in (*self.segments, *self.vectors)}
+        for name in parts.keys() - set(known):
+            parts[name].check(full=True)
+        return frozenset(parts)
 
     def close(self) -> None:
         if self._is_view:
