@@ -28,6 +28,7 @@ from pincite.index.vectors import check_dimension, packed
 from pincite.model.errors import ClusterError, ConfigError, SourceError, StoreError, is_server
 from pincite.model.settings import Settings, StoreSettings
 from pincite.model.types import CARD_KEYS, CORRECTED, ParsedDocument
+from pincite.read.access import GIVEN, given_access
 from pincite.read.card import corrected
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import find_files, parse, read_bytes
@@ -94,9 +95,10 @@ def ingest_files(
     *,
     rebuild: bool = False,
     prune: bool = False,
+    access: str | None = None,
 ) -> IngestReport:
     """Bring an index up to date with files and return what became of each; see iter_ingest."""
-    done = iter_ingest(files, location, settings, rebuild=rebuild, prune=prune)
+    done = iter_ingest(files, location, settings, rebuild=rebuild, prune=prune, access=access)
     return IngestReport(tuple(done))
 
 
@@ -107,6 +109,7 @@ def iter_ingest(
     *,
     rebuild: bool = False,
     prune: bool = False,
+    access: str | None = None,
 ) -> Iterator[Outcome]:
     """Bring an index up to date with files and yield what became of each of them.
 
@@ -119,20 +122,22 @@ def iter_ingest(
         location: the folder where the index is or will be, or the URL of its server.
         rebuild: start from nothing; the old index serves until the new one is complete.
         prune: remove documents of the index that are not among the files.
+        access: tags of documents that name none; "" takes them away, None leaves them as given.
     """
     settings = settings or Settings()
     profile = profile_fingerprint(settings.ingest.profile)
     writer = IndexBuilder(location, settings, rebuild=rebuild, profile=profile)
     with writer as builder, open_readers(settings) as readers:
-        names = _DocumentNames(builder, location)
-        kept = _corrections(location, settings.store) if rebuild else {}
+        names = _DocumentNames(builder, location, access)
+        kept = _said_before(location, settings.store) if rebuild else {}
         plan = (_plan(builder, file, doc_id, names, settings) for file, doc_id in _named(files))
         try:
             for planned, loaded in readers.parse(plan):
                 if isinstance(planned, Outcome):
                     yield planned
                 elif isinstance(loaded, ParsedDocument):
-                    yield _put(builder, planned, _beside(loaded, location), kept)
+                    given = given_access(Path(planned.source), access)
+                    yield _put(builder, planned, _beside(loaded, location), kept, given)
                 elif loaded is not None:
                     yield replace(_rejected(planned.doc_id, loaded), node=planned.node)
         except (KeyboardInterrupt, GeneratorExit, ClusterError):
@@ -183,8 +188,9 @@ def ingest_text(
 class _DocumentNames:
     """Gives each file the id of its document: the one that it has, else one that no other has."""
 
-    def __init__(self, builder: IndexBuilder, location: str | Path) -> None:
+    def __init__(self, builder: IndexBuilder, location: str | Path, access: str | None) -> None:
         self._builder = builder
+        self.access = access  # tags that are given to all of them
         self._location = location
         self.seen: set[str] = set()  # documents whose files were named in this run
         self._read: dict[str, str] = {}  # the same by file
@@ -250,6 +256,8 @@ def _plan(
         names.seen.add(doc_id)
         known = builder.meta(doc_id)
         is_known = known is not None and known["sha256"] == sha256
+        given = given_access(file, names.access)
+        is_known = is_known and given in (None, (known or {}).get(GIVEN, ""))
         if is_again or (known and is_known and _is_at(names.source_of(known), file)):
             return Outcome(doc_id, "unchanged", bytes=len(data))
         return ParseTask(doc_id, data, str(file.resolve()), len(data))
@@ -268,13 +276,21 @@ def _beside(loaded: ParsedDocument, location: str | Path) -> ParsedDocument:
 
 
 def _put(
-    builder: IndexBuilder, task: ParseTask, loaded: ParsedDocument, kept: Mapping[str, str]
+    builder: IndexBuilder,
+    task: ParseTask,
+    loaded: ParsedDocument,
+    kept: Mapping[str, Mapping[str, str]],
+    given: str | None = None,
 ) -> Outcome:
-    """Put a document in; what its user said of its card outlives every reading."""
+    """Put a document in; what its user said of card and access outlives every reading."""
     known = builder.meta(task.doc_id)
     status: Status = "added" if known is None else "changed"
-    if said := (known or {}).get(CORRECTED, "") or kept.get(task.doc_id, ""):
+    before = {**kept.get(task.doc_id, {}), **(known or {})}
+    if said := before.get(CORRECTED, ""):
         loaded = corrected(loaded, json.loads(said))
+    if tags := before.get(GIVEN, "") if given is None else given:
+        meta = {"access": tags, **loaded.document.meta, GIVEN: tags}
+        loaded = replace(loaded, document=replace(loaded.document, meta=meta))
     builder.put(loaded)
     searched = sum(chunk.searched for chunk in loaded.chunks)
     return Outcome(task.doc_id, status, searched, task.size, node=task.node)
@@ -350,11 +366,12 @@ def _reopened(location: str | Path, store: StoreSettings | None) -> IndexBuilder
     return IndexBuilder(location, settings, profile=profile)
 
 
-def _corrections(location: str | Path, store: StoreSettings) -> dict[str, str]:
-    """Return what users said of the cards of an index, by document; nothing if there is none."""
+def _said_before(location: str | Path, store: StoreSettings) -> dict[str, dict[str, str]]:
+    """Return what users said of card and access, by document; nothing if there is no index."""
     with suppress(StoreError), open_snapshot(location, store) as snapshot:
         return {
-            doc_id: meta[CORRECTED] for doc_id, _, meta in snapshot.headers() if CORRECTED in meta
+            doc_id: {name: meta[name] for name in (CORRECTED, GIVEN) if name in meta}
+            for doc_id, _, meta in snapshot.headers()
         }
     return {}
 

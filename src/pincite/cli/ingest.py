@@ -27,6 +27,7 @@ MAX_KINDS = 5  # of files that were passed over, by name
 @argument("paths", nargs=-1, required=True, type=PATH, help="Files and folders.")
 @option("--rebuild", is_flag=True, help="Build the index anew.")
 @option("--prune", is_flag=True, help="Remove documents that are no longer among the files.")
+@option("--access", help='Tags of documents that name none, with commas; "" takes them away.')
 @option("--patience", type=float, help="Minutes to wait for the encoder; 0: as long as it takes.")
 @option("--watch", is_flag=True, help="Stay and follow the files; Ctrl-C ends it.")
 def ingest(
@@ -34,6 +35,7 @@ def ingest(
     paths: tuple[Path, ...],
     rebuild: bool,
     prune: bool,
+    access: str | None,
     patience: float | None,
     watch: bool,
 ) -> int:
@@ -44,7 +46,7 @@ def ingest(
         call = replace(call, sets=(*call.sets, f"embedding.max_minutes={patience}"))
     with ExitStack() as stack:
         stack.enter_context(connected(call.settings.cluster))  # once, for all that follows
-        work = _Work(call, paths)
+        work = _Work(call, paths, access)
         seen = work.signature()  # before they are read: what changes meanwhile is read again
         done = work.update(rebuild=rebuild, prune=prune)
         while watch:
@@ -61,6 +63,7 @@ class _Work:
 
     call: Call
     paths: tuple[Path, ...]
+    access: str | None = None  # tags of what comes in
     files: list[tuple[Path, str]] = field(default_factory=list)
     others: list[Path] = field(default_factory=list)  # files of the folders that nobody can read
     is_missed: bool = False  # a path is gone, and that was told
@@ -103,7 +106,9 @@ class _Work:
 
         index, settings, as_json = self.call.index, self.call.settings, self.call.as_json
         start = time.perf_counter()
-        stream = iter_ingest(self.files, index, settings, rebuild=rebuild, prune=prune)
+        stream = iter_ingest(
+            self.files, index, settings, rebuild=rebuild, prune=prune, access=self.access
+        )
         outcomes = list(_followed(stream, len(self.files), as_json=as_json))
         seconds = time.perf_counter() - start
         is_there = exists(index, settings.store)

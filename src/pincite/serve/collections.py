@@ -282,7 +282,7 @@ KEPT_JOBS = 200
 BUSY_SECONDS = 60.0
 # Progress is written no more often than this.
 PROGRESS_SECONDS = 0.5
-_OWN = ("pid", "host")  # of the process that has the job
+_OWN = ("pid", "host", "access")  # not told: of the process that has the job, and of the document
 _ID = re.compile(r"[0-9a-f]{16}")
 _BAD_PART = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|]|^\.|^\s|\s$|^$")
 
@@ -294,6 +294,7 @@ class Job(ClientJob):
     created: str = ""
     pid: int = 0
     host: str = ""
+    access: str | None = None  # tags of the document, if its sender gives any
 
     def plain(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name not in _OWN}
@@ -325,11 +326,11 @@ class Jobs:
         self.folder = collection.folder / JOBS
         self.uploads = collection.folder / UPLOADS
 
-    def create(self, document: str) -> Job:
+    def create(self, document: str, access: str | None = None) -> Job:
         """Return a new job that waits."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         job = Job(secrets.token_hex(8), self.collection.name, document, created=now)
-        job = replace(job, pid=os.getpid(), host=platform.node())
+        job = replace(job, pid=os.getpid(), host=platform.node(), access=access)
         with self.collection.discreet(), explained("write to", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_durably(self._file(job.id), json.dumps(asdict(job)).encode())
@@ -357,9 +358,9 @@ class Jobs:
     def _read(self, file: Path) -> Job:
         return Job(**json.loads(file.read_bytes()))
 
-    def receive(self, document: str, stream: BinaryIO) -> Job:
+    def receive(self, document: str, stream: BinaryIO, access: str | None = None) -> Job:
         """Return a new job with its file; if there is no room for either, nothing is left."""
-        job = self.create(document)
+        job = self.create(document, access)
         try:
             with self.collection.discreet(), explained("write to", self.uploads):
                 self._incoming(job).parent.mkdir(parents=True, exist_ok=True)
@@ -446,7 +447,9 @@ class Jobs:
         with self._alone():
             with self._placed(job) as (file, keep):
                 location, settings, one = self.collection.location, self._shaped(), job.document
-                (outcome,) = _patiently(lambda: [*ingest_files([(file, one)], location, settings)])
+                (outcome,) = _patiently(
+                    lambda: ingest_files([(file, one)], location, settings, access=job.access)
+                )
                 if outcome.status == "rejected":
                     reason = self._told(outcome.reason)
                     return replace(job, state="rejected", reason=reason, hint=outcome.hint)

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from pincite.client.values import ClientDocument, ClientJob
 from pincite.model.errors import StoreError
+from pincite.read.access import tags_of
 from pincite.search.reader import IndexReader
 from pincite.serve import reading
 from pincite.serve.collections import Job, Jobs, ServedCollection, document_name
@@ -82,15 +83,23 @@ async def upload(
     file: UploadFile,
     name: Annotated[str, Form(max_length=200)] = "",
     collection: Annotated[str, Form(max_length=100)] = "",
+    access: Annotated[str | None, Form(max_length=400)] = None,
 ) -> Response:
-    """Take a document in; the answer is a job, and ``GET /v1/jobs/{id}`` tells how far it is."""
+    """Take a document in; the answer is a job, and ``GET /v1/jobs/{id}`` tells how far it is.
+
+    ``access`` are tags of a document that names none itself; left out, those given before stay.
+    """
     service, chosen = visit.service, visit.collection(collection)
+    if access is not None and access.strip():
+        access = tags_of(access, "access")
     document = document_name(name or Path(file.filename or "").name)
     jobs = Jobs(chosen, service.settings)
     await visit.in_thread(_check_origin, chosen, document)
 
     seconds = service.limits.body_seconds
-    job = await service.searching.run(visit.caller.id, seconds, jobs.receive, document, file.file)
+    job = await service.searching.run(
+        visit.caller.id, seconds, jobs.receive, document, file.file, access
+    )
     try:
         service.writing.submit(visit.caller.id, jobs.run, job).add_done_callback(forget)
     except ServiceError:

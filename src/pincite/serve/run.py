@@ -140,6 +140,7 @@ def run(
         "server_header": False,
         "backlog": BACKLOG,
         "http": BoundedConnection,
+        "proxy_headers": False,  # anybody on this machine could say who it is
         "ws": "none",
         "timeout_graceful_shutdown": DRAIN_SECONDS,
         "timeout_keep_alive": 15,

@@ -304,7 +304,8 @@ class Snapshot:
         Parts are named by their checksums; those that are known are not looked at again. Returns
         the names of all.
         """
-        parts = {part.entry.sha256: part for part in (*self.segments, *self.vectors)}
+        every: list[Segment | Vectors] = [*self.segments, *self.vectors]
+        parts = {part.entry.sha256: part for part in every}
         for name in parts.keys() - set(known):
             parts[name].check(full=True)
         return frozenset(parts)

@@ -25,6 +25,7 @@ from pincite.serve.requests import QUERY_CHARS, service_of
 
 MAX_HITS = 1000
 NAME_CHARS = 1000
+DAY_CHARS = 20
 MAX_NAMES = 50
 
 
@@ -130,7 +131,7 @@ def look_of(request: Request) -> Look:
         within=names["in"],
         kind=names["kind"],
         tag=names["tag"],
-        as_of=_short("as_of", asked.get("as_of", "")),
+        as_of=_short("as_of", asked.get("as_of", ""), DAY_CHARS),
         ask=asked.get("ask", "") == "1",
         doc=_short("doc", asked.get("doc", "")),
         at=_span("at", asked.get("at", "")),
@@ -139,9 +140,9 @@ def look_of(request: Request) -> Look:
     )
 
 
-def _short(name: str, value: str) -> str:
-    if len(value) > NAME_CHARS:
-        raise ConfigError(f"{name[:40]} is longer than {NAME_CHARS} characters")
+def _short(name: str, value: str, most: int = NAME_CHARS) -> str:
+    if len(value) > most:
+        raise ConfigError(f"{name[:40]} is longer than {most} characters")
     return value
 
 
