@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.api import Index
+from pincite.index.opened import OpenIndex
 from pincite.model.settings import Settings
 from pincite.read.access import FILE
 from pincite.store.location import open_snapshot
@@ -54,8 +54,10 @@ def test_a_folder_gives_tags_to_all_below_it(folder: Path, tmp_path: Path) -> No
     report = ingest_files(folder, index, PLAIN)
     assert report.counts["changed"] == 3
     assert tags(index) == {"a.csv": "staff", "inner/b.txt": "guests", "own.md": "board"}
-    with Index(index, PLAIN) as opened:
-        assert opened.documents()  # who has the folder sees all
+    opened = OpenIndex.open(index)
+    assert list(opened.seen_by(()).snapshot.documents()) == []
+    assert list(opened.seen_by(("guests",)).snapshot.documents()) == ["inner/b.txt"]
+    opened.snapshot.close()
 
 
 def test_tags_that_cannot_be_read_are_refused(folder: Path, tmp_path: Path) -> None:

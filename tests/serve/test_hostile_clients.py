@@ -137,9 +137,9 @@ def test_generations_that_are_over_are_freed(tmp_path: Path) -> None:
                 with collection.lease(tags) as reader:
                     assert reader.search("how far apart are poles")
                     seen.append(weakref.ref(reader.opened))
+            del reader
             _ingested(tmp_path, number)
             assert collection.refresh()
-        del reader
         held = sum(each() is not None for each in seen)
     finally:
         gc.enable()

@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Piece:
+class _QueuedCall:
     """One piece of work: a call or, where the call returns a generator, the steps of that."""
 
     __slots__ = ("call", "future", "is_given_up", "is_part", "owner", "seconds", "steps")
@@ -60,12 +60,12 @@ class _FairQueue:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._waiting: dict[str, deque[_Piece]] = {}
+        self._waiting: dict[str, deque[_QueuedCall]] = {}
         self._running: dict[str, int] = {}
         self._spent: dict[str, float] = {}  # seconds; who comes back begins where the others are
         self._now = 0.0
 
-    def put(self, piece: _Piece) -> None:
+    def put(self, piece: _QueuedCall) -> None:
         with self._lock:
             owner = piece.owner
             if owner not in self._waiting:
@@ -73,7 +73,7 @@ class _FairQueue:
                 self._spent[owner] = max(self._spent.get(owner, 0.0), self._now)
             self._waiting[owner].append(piece)
 
-    def take(self) -> _Piece | None:
+    def take(self) -> _QueuedCall | None:
         with self._lock:
             if not self._waiting:
                 return None
@@ -96,7 +96,7 @@ class _FairQueue:
                 if self._spent[each] <= self._now or not self._waiting:
                     del self._spent[each]
 
-    def shed_for(self, owner: str) -> _Piece | None:
+    def shed_for(self, owner: str) -> _QueuedCall | None:
         """Take out the newest piece of who has most waiting, if that is more than this owner has.
 
         What was let in before stays.
@@ -164,15 +164,15 @@ class Work:
             if other is None:
                 raise refusal
             other.future.set_exception(refusal)
-        return self._begin(_Piece(owner, partial(work, *args, **kwargs)))
+        return self._begin(_QueuedCall(owner, partial(work, *args, **kwargs)))
 
     def go_on(
         self, owner: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> asyncio.Future[T]:
         """Begin a part of something that was let in before: it is never refused."""
-        return self._begin(_Piece(owner, partial(work, *args, **kwargs), is_part=True))
+        return self._begin(_QueuedCall(owner, partial(work, *args, **kwargs), is_part=True))
 
-    def _begin(self, piece: _Piece) -> asyncio.Future[Any]:
+    def _begin(self, piece: _QueuedCall) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         piece.call = partial(contextvars.copy_context().run, piece.call)
 
