@@ -20,9 +20,9 @@ from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
 
-from pincite.model.errors import MALFORMED, ConfigError, StoreError
+from pincite.model.errors import MALFORMED, ConfigError, StoreError, StoreFull
 from pincite.serve.errors import ServiceError
-from pincite.store.files import sync
+from pincite.store.files import NO_ROOM, sync
 
 SCOPES = ("read", "write", "admin")
 MARK = "pincite"
@@ -163,7 +163,8 @@ def locked(
         handle = os.open(file.with_name(f"{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         told = problem or f"{file} cannot be written: {error.strerror}"
-        raise StoreError(told, hint=hint) from error
+        kind = StoreFull if error.errno in NO_ROOM else StoreError
+        raise kind(told, hint=hint) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

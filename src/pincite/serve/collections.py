@@ -425,7 +425,7 @@ class Jobs:
         """Let one job at a time, of all processes, change files and index."""
         with self.collection.writing, explained("write to", self.uploads):
             self.uploads.mkdir(parents=True, exist_ok=True)
-            with locked(self.uploads / ".jobs"):
+            with locked(self.uploads):
                 yield
 
     def run(self, job: Job) -> None:

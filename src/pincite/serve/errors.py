@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 from typing import Any
 
 from pincite.model.errors import PinciteError, StoreError
+from pincite.store.files import NO_ROOM
 
 logger = logging.getLogger("pincite.serve")
 
@@ -41,7 +41,7 @@ def took_too_long(seconds: float) -> ServiceError:
 
 def no_room(error: OSError) -> ServiceError:
     """Return what is told of a refusal of the system: a full disk is no mistake of ours."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+    if error.errno in NO_ROOM:
         return ServiceError("this service has no room left", 507, hint="come back later")
     logger.error("a request failed", exc_info=error)
     return ServiceError("something went wrong here", 500)

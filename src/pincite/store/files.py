@@ -122,7 +122,7 @@ _HINTS = {
     errno.EEXIST: f"a file is in the way: {_ELSEWHERE}",
     errno.EMFILE: "this process has too many files open: raise the limit (ulimit -n)",
 }
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # What SQLite says instead of an error number of the system: the low byte of its code.
 _SQLITE_ERRORS = {
     sqlite3.SQLITE_FULL: errno.ENOSPC,
@@ -146,7 +146,7 @@ def explained(action: str, path: Path, *, hint: str = "") -> Iterator[None]:
         told = _HINTS.get(number or 0, "check the disk, then run: pincite doctor")
         if hint and (_ELSEWHERE in told or number == errno.EISDIR):
             told = hint
-        kind = StoreFull if number in _NO_ROOM else StoreError
+        kind = StoreFull if number in NO_ROOM else StoreError
         raise kind(f"cannot {action} {path}: {reason_of(error)}", hint=told) from error
 
 
