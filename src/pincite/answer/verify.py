@@ -59,7 +59,7 @@ class Verifier:
         """
         if sentence.verdict != "uncited":
             return sentence.verdict == "supported"
-        return len(self._content(sentence.text)) < MIN_WORDS
+        return len(self._texts.content(sentence.text)) < MIN_WORDS
 
     def _unknown(self, number: int) -> Citation:
         return Citation(number, "", ok=False, reason=f"there is no source [{number}]")

@@ -8,10 +8,10 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import GenericAlias
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -300,10 +300,8 @@ class Visit:
 
     async def in_turns(self, work: Callable[[], Generator[None, None, T]]) -> T:
         """Return what the steps of a model's work return; those of others have turns between."""
-        service = self.service
-        future: Any = service.scoring.run(self.caller.id, service.limits.search_seconds, work)
-        found: T = await future
-        return found
+        run: Any = self.service.scoring.run  # whose answer is what the steps return
+        return cast(T, await run(self.caller.id, self.service.limits.search_seconds, work))
 
     async def read(
         self, collection: str, work: Callable[[IndexReader], T], query: str | None = None
@@ -422,8 +420,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
 # Paths that take whole documents.
 UPLOADS = ("/v1/documents",)
-# Paths to which somebody without a key may send something small.
-OPEN = ("/login", "/logout")
+OPEN = ("/login", "/logout")  # what somebody without a key may send something to
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -514,15 +511,12 @@ class _Request:
     def known(self) -> Iterator[None]:
         """Refuse strangers before any of their body is read; count whole documents that come in."""
         scope, service = self._scope, self._service
-        if scope["method"] in _SAFE or scope["path"] in OPEN or not service.has_keys:
-            yield
-            return
-        caller = caller_of(Request(scope), service)
-        if not self._is_upload:
-            yield
-            return
-        caller.check("write")
-        with service.receiving(caller.id):
+        with ExitStack() as stack:
+            if service.has_keys and scope["method"] not in _SAFE and scope["path"] not in OPEN:
+                caller = caller_of(Request(scope), service)
+                if self._is_upload:
+                    caller.check("write")
+                    stack.enter_context(service.receiving(caller.id))
             yield
 
     async def receive(self) -> Message:
@@ -568,8 +562,8 @@ class _Request:
         if self.status:
             return
         body = json.dumps(error_body(error, self.id)).encode()
-        headers = [(b"content-type", b"application/json")]
-        headers.append((b"content-length", str(len(body)).encode()))
+        length = str(len(body)).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
         if status_of(error) == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         if not self._is_read and self._scope["method"] not in _SAFE:
