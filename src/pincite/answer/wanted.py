@@ -33,7 +33,7 @@ _ASKS_TO_TELL = re.compile(
     re.IGNORECASE,
 )
 # Between a term and what it means: "Berth. A place", "“berth” means a place".
-_SAYS = r"[\"”’*_.]{0,4}(?:\s\([^)]{1,20}\)[*_.]{0,3})?\s?(?:is|are|means?|:|—|–)?[*_]{0,3}\s*"
+_SAYS = r"[\"”’*_.]{0,4}(?:\s\([^)]{1,20}\)[*_.]{0,3})?\s?(?:is|are|means?|:|—|–)?[*_]{0,3}[\s,;]*"
 _ASKS_NAME = re.compile(r"\b(?:who|whom|whose|where)\b|^which (?!year|date|page)", re.IGNORECASE)
 _NUMBER_WORD = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty"
