@@ -8,8 +8,8 @@ from functools import cache
 from fuzz.harness import SAMPLES, Target, halves, text_of, work_folder
 from pincite.answer.agent.calculate import calculate
 from pincite.answer.asker import Asker, Message
-from pincite.answer.verify import row_quantities
 from pincite.api import Index
+from pincite.check.support import row_quantities
 from pincite.index.tokens import Analyzer
 from pincite.model.dates import as_iso, stated_dates
 from pincite.model.editions import parse_date, work_of

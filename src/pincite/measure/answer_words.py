@@ -103,8 +103,8 @@ def area_under_roc(scores: Sequence[float], is_right: Sequence[bool]) -> float:
 def risk_at(scores: Sequence[float], is_right: Sequence[bool], coverage: float) -> float:
     """Return the share of wrong ones among the surest answers, of which so many are given.
 
-    >>> risk_at([0.9, 0.8, 0.2, 0.1], [True, True, False, True], 0.75)
-    0.3333333333333333
+    >>> round(risk_at([0.9, 0.8, 0.2, 0.1], [True, True, False, True], 0.75), 3)
+    0.333
     """
     order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")
     count = max(1, round(coverage * len(order)))
