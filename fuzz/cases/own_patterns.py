@@ -271,6 +271,7 @@ KNOWN = {
     "pincite.model.locators._INNER_GAPS[0]": "several spaces are one before",
     "pincite.measure.synthetic._MARKUP[0]": "a line of the owner's documents",
     "pincite.measure.synthetic._UNIT_ENDING[0]": "a cell of the owner's documents",
+    "pincite.read.card._JUNK[0]": "the first 300 characters of a line",
     "pincite.read.parties._CAPITALS[0]": "the first 1,500 characters of a document",
     "pincite.read.parties._LAST[0]": "the last 80 characters of a part",
     "pincite.read.pdf.lines._HEAD[0]": _BREAK,

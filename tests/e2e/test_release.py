@@ -144,7 +144,7 @@ def test_the_version_says_what_was_built(release: Release) -> None:
     assert facts["commit"].split()[0] == commit
     assert facts["extras"] == []
     for name, model in facts["models"].items():
-        folder = "encode" if name.startswith("encoder") else "search"
+        folder = {"encoder": "encode", "reader": "answer"}.get(name.split()[0], "search")
         assert model["sha256"] == build.sha256(ROOT / f"src/pincite/{folder}/minilm/model.onnx")
     shown = release.run("pincite", "--version").stdout
     assert shown.startswith(f"pincite {facts['version']} (commit {commit[:12]}")

@@ -58,8 +58,9 @@ _OTHER_TABLE = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    r"(?P<open>\()?\s*(?P<minus>[-–−])?\s*(?:US)?(?P<sign>[$€£¥])?\s*(?P<in>\()?\s*(?P<m>[-–−])?"
-    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*\)?"
+    r"(?P<open>\()?\s{0,2}(?P<minus>[-–−])?\s{0,2}(?:US)?(?P<sign>[$€£¥])?\s{0,2}(?P<in>\()?\s{0,2}"
+    r"(?P<m>[-–−])?(?P<number>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?|\.\d{1,9})"
+    r"\s{0,2}\)?"
 )
 _NIL = re.compile(r"[$€£¥]?\s*[-–—]+")
 _CURRENCY = re.compile(r"[$€£¥]")

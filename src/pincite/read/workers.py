@@ -295,6 +295,9 @@ def _is_full(waiting: deque[_WaitingItem]) -> bool:
     return len(waiting) >= AHEAD or size >= AHEAD_BYTES
 
 
+START_SECONDS = 5.0
+
+
 @contextmanager
 def ended_after(seconds: float, end: Callable[[], None]) -> Iterator[None]:
     """End a child that lets its parent wait in the middle of a word: a pipe has no deadline.
@@ -326,27 +329,33 @@ class _ReaderChild:
         self._process.start()
         theirs.close()
         self.is_alive = True
+        self._is_late = False
 
     def send(self, task: ParseTask) -> None:
-        with ended_after(self._limits.seconds, self._process.kill):
+        # A child that has just been started takes a moment before it reads.
+        with ended_after(self._limits.seconds + START_SECONDS, self._end):
             self.pipe.send_bytes(json.dumps([task.doc_id, task.source]).encode())
             self.pipe.send_bytes(task.data)
 
     def receive(self, task: ParseTask, due: float) -> bytes:
         """Return the child's answer; a child that died gives the reason."""
         try:
-            with ended_after(due - time.monotonic(), self._process.kill):
+            with ended_after(due - time.monotonic(), self._end):
                 # Nobody can say more than there was memory for.
                 answer: bytes = self.pipe.recv_bytes(int(self._limits.memory_mb * 1e6))
             return answer
         except (EOFError, OSError):
-            if time.monotonic() >= due:
+            if self._is_late or time.monotonic() >= due:
                 return self.too_late(task)
             self.stop()
             code = self._process.exitcode or 0
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             hint = "the file may be damaged or hostile; leave it out or convert it"
             return to_json(SourceError(f"{task.doc_id} made its reader fail ({name})", hint=hint))
+
+    def _end(self) -> None:
+        self._is_late = True
+        self._process.kill()
 
     def too_late(self, task: ParseTask) -> bytes:
         """End the child, and return what is told of its file."""
