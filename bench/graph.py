@@ -27,9 +27,10 @@ from pincite.measure.statistics import bootstrap_interval
 from pincite.model.settings import SearchSettings, Settings
 from pincite.model.tuning import GraphTuning
 from pincite.model.types import Query, Span
+from pincite.search.build import build
 from pincite.search.graph import PRESETS
 from pincite.search.neighbours import Neighbours
-from pincite.search.pipeline import Searcher, build
+from pincite.search.pipeline import Searcher
 from pincite.update import ingest_files
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -34,7 +34,8 @@ from pincite.measure.words import WordNumbers
 from pincite.model.settings import Settings, merged
 from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Query
-from pincite.search.pipeline import Searcher, build
+from pincite.search.build import build
+from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
 from pincite.update import ingest_files
 

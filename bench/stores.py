@@ -40,11 +40,10 @@ from pincite.maintain.copy import copy_index
 from pincite.model.settings import Settings, StoreSettings
 from pincite.model.tuning import LexicalTuning
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
-from pincite.search.gather import Gather, WordScorer
-from pincite.search.meaning import Meaning
 from pincite.search.neighbours import Neighbours
-from pincite.search.pipeline import Searcher
+from pincite.search.pipeline import Gather, Searcher
 from pincite.search.query import QueryReader
+from pincite.search.row_scorers import Meaning, WordScorer
 from pincite.store.location import Location, open_writer, shape_of
 from pincite.update import embed_index, ingest_files
 

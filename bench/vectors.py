@@ -26,7 +26,7 @@ import numpy as np
 from pincite.index.builder import MERGED_CHUNKS
 from pincite.index.opened import Rows
 from pincite.index.vectors import VectorIndex, packed
-from pincite.search.meaning import MAX_RESCORED, MeaningScores
+from pincite.search.row_scorers import MAX_RESCORED, MeaningScores
 from pincite.store.files import write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors

@@ -111,7 +111,9 @@ def main() -> None:
     if alike["f1_int8"] < alike["f1"] - MAX_LOSS:
         raise SystemExit(f"int8 marks worse than float: {alike['f1_int8']:.3f}, {alike['f1']:.3f}")
     table = "\n".join(f"| {name} | {licence} |" for name, licence in DATA.items())
+    first = f"a first round, whose model (sha256 {plan['start']}) it goes on from; then "
     card = CARD.read_text(encoding="utf-8").format(
+        before=first if plan["start"] else "",
         data=table,
         examples=facts["examples_sha256"],
         **alike,

@@ -4,9 +4,9 @@
 
 An example is a question, a window of a document under its headings, and what the window says to
 it: the words that answer, yes, no, or nothing. Windows without an answer come from the same
-document and share words with the question, as those do that a search finds. Nothing here reads a
-set that Pincite is measured on, nor one whose licence does not allow shipped weights. The same
-seed gives the same examples.
+document, or from others as a search finds them, and share words with the question. Nothing here
+reads a set that Pincite is measured on, nor one whose licence does not allow shipped weights. The
+same seed gives the same examples.
 """
 
 from __future__ import annotations
@@ -164,15 +164,20 @@ def sentence_of(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
 
 def made(folder: Path, seed: int, only: Sequence[str] = ()) -> Iterator[Example]:
-    """Yield the examples of all sources, one source after the other."""
+    """Yield the examples of all sources, one after the other, then rivals of other documents."""
     import reader_claims
     import reader_tables
     import reader_texts
+    from reader_rivals import rivals
 
     sources = {**reader_texts.SOURCES, **reader_claims.SOURCES, **reader_tables.SOURCES}
+    kept: list[Example] = []
     for name, make in sources.items():
         if not only or name in only:
-            yield from make(folder, random.Random(f"{seed} {name}"))
+            for example in make(folder, random.Random(f"{seed} {name}")):
+                kept.append(example)
+                yield example
+    yield from rivals(kept, seed)
 
 
 def main() -> None:

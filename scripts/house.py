@@ -19,7 +19,7 @@ import pincite
 
 PACKAGE = Path(pincite.__file__).parent
 LIMITS = {
-    "files": 300,
+    "files": 315,  # 300 when the rooms were made; an engine and the desk came after
     "lines": 50_000,
     "lines of a file": 600,
     "lines of a function, p90": 25,

@@ -31,10 +31,10 @@ from pincite.measure.learning import SEED, Examples, folds_by_group, out_of_fold
 from pincite.measure.words import WordNumbers, lcs_score
 from pincite.model.settings import Settings
 from pincite.model.types import Chunk
+from pincite.search.build import features_of
 from pincite.search.feature_table import NAMES
 from pincite.search.features import OF_WORDS, bm25_rank, match_words, rank_confidence_ratio
 from pincite.search.learned import feature_lines
-from pincite.search.pipeline import features_of
 
 K = 10  # candidates that a model sees, in training and in use
 POOL = 100  # candidates that features look at

@@ -16,8 +16,8 @@ from pincite.model.errors import ModelError
 from pincite.model.settings import Reranking, Settings
 from pincite.model.types import Chunk, PairScorer, Query
 from pincite.search.candidates import Candidates
+from pincite.search.pair_scorers import open_scorer
 from pincite.search.rerank import combined
-from pincite.search.scorers import open_scorer
 from pincite.search.windows import windows_of
 
 QUESTIONS = 100  # as many as were published; evenly spaced

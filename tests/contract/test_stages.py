@@ -16,8 +16,9 @@ from pincite.api import Index
 from pincite.model.settings import Reranking, SearchSettings, Settings
 from pincite.model.tuning import GraphTuning, LexicalTuning, RoutingTuning, Tuning
 from pincite.model.types import Filters, Query
+from pincite.search.build import build
 from pincite.search.candidates import METHODS, Candidates
-from pincite.search.pipeline import Diversify, Searcher, Spread, Stage, build
+from pincite.search.pipeline import Diversify, Searcher, Spread, Stage
 from pincite.search.rerank import CrossEncode, Threshold
 from pincite.update import embed_index, ingest_files
 

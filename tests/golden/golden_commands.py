@@ -51,6 +51,7 @@ CALLS = [
     ["ask", "Table 250.66 95 mm² electrode copper"],
     ["ask", "How many hit points does a griffin have?"],
     ["check", "draft.md"],
+    ["cite", "210.8(D)", "--as", "csl-json", "--document", NEW],
     ["why-not", "how far apart do rods stand", "250.52(i)"],
     ["show", "210.8(D)", "--document", NEW],
     ["show", "210.8", "--document", NEW],

@@ -64,6 +64,7 @@ NAMES = {
     "search",
     "fetch",
     "show",
+    "cite",
     "lookup_table",
     "follow_references",
     "ask",
@@ -255,6 +256,8 @@ def test_a_value_of_a_table(agent: Agent) -> None:
 
 
 def test_references_lead_to_the_very_place_and_back(agent: Agent) -> None:
+    cited = agent.call("cite", id=f"{CODE}#250.66", style="oscola")
+    assert cited["id"] == f"{CODE}#250.66" and cited["citation"].endswith(", s 250.66")
     out = agent.call("follow_references", id=f"{CODE}#250.66")["references"]
     named = {each["evidence"]: each for each in out if each["direction"] == "out"}
     assert named["250.52(c)"]["id"] == f"{CODE}#250.52(c)"

@@ -10,7 +10,7 @@ import pytest
 from pincite.api import Index
 from pincite.encode import cache
 from pincite.model.settings import EmbeddingSettings, Settings, load_settings
-from pincite.search.gather import NO_WORD
+from pincite.search.pipeline import NO_WORD
 from pincite.store.manifest import current, damage
 from pincite.update import embed_index, ingest_files, remove
 

@@ -137,6 +137,30 @@ def test_a_rival_shares_words_and_has_no_answer() -> None:
     assert found == {"A berth costs much.", "Dogs bark."}
 
 
+def test_rivals_are_of_other_documents_on_the_same_side_and_have_no_answer() -> None:
+    pytest.importorskip("scipy", reason="needs the group models")
+    from reader_rivals import rivals
+
+    def example(document: str, passage: str, answer: str) -> Example:
+        at = passage.index(answer)
+        span = ((at, at + len(answer)),)
+        question = f"How long is a berth of {document} let?"
+        return Example("squad", document, question, "", passage, "span", span)
+
+    examples = [
+        example(f"harbour {n}", f"A berth is let for {n} months, and longer.", f"{n} months")
+        for n in range(2, 60)
+    ]
+    answers = {each.document: each.passage[slice(*each.spans[0])] for each in examples}
+    found = list(rivals(examples, 7))
+    assert len(found) > 40
+    for each in found:
+        home = next(one for one in examples if one.passage == each.passage)
+        assert each.verdict == "none" and not each.spans
+        assert home.document != each.document and home.is_held_out == each.is_held_out
+        assert answers[each.document] not in each.passage
+
+
 def test_tokens_of_a_span_stand_behind_question_and_headings() -> None:
     pytest.importorskip("onnx", reason="needs the group models")
     from importlib.resources import files

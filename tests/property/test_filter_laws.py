@@ -19,7 +19,7 @@ from pincite.model.settings import IngestSettings, SearchSettings, Settings
 from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Chunk, Document, Enrichment, Filters
 from pincite.read.load import parse
-from pincite.search.pipeline import build
+from pincite.search.build import build
 
 NAMES = ("a/one.md", "a/two.md", "b/one.md", "b/[3].md", "four.md")
 ITEMS = ("(a) box wire.", "(b) fuse box; see 1.1.", "(1) lamp wire.", "box lamp earth.")

@@ -14,7 +14,7 @@ from pincite.index.builder import IndexBuilder
 from pincite.model.settings import SearchSettings, Settings
 from pincite.model.tuning import LexicalTuning, Tuning
 from pincite.model.types import Chunk, Document, ParsedDocument, Query, Span
-from pincite.search.pipeline import build
+from pincite.search.build import build
 
 REFERENCE = json.loads(Path(__file__).with_name("bm25.json").read_text())
 TEXTS, QUERIES = REFERENCE["texts"], REFERENCE["queries"]

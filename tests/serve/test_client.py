@@ -82,6 +82,9 @@ def test_places_cells_and_documents(client: Any, index: Index) -> None:
     assert place.text == index.show("250.56(B)", CODE)[0].text
     (old,) = client.show("250.56(B)", as_of="2022")
     assert old.document == "electrical-code-2021.md"
+    cited = client.cite("250.56(B)", "ris", CODE, links="https://example.org")
+    assert cited.citation == index.cite("250.56(B)", "ris", CODE, links="https://example.org")
+    assert cited.others == () and client.cite("250.56(B)").others
     (cell,) = client.cell("Table 250.66", "95 mm²", "electrode copper", CODE)
     assert (cell.value, cell.unit) == ("35", "mm²")
     assert [each.id for each in client.documents()] == index.documents()

@@ -89,6 +89,19 @@ def test_a_text_is_checked(sample_index: Path) -> None:
     assert (claim["verdict"], told.json()["failed"]) == ("number_differs", 1)
     assert claim["changes"] == [{"source": "2.4", "written": "2.5"}]
     assert refused.status_code == 422
+    body = {"text": f"{text} See 999.9 of the code. {text}", "stream": True}
+    (whole,) = post(sample_index, ("/v1/check", {**body, "stream": False}))
+    (streamed,) = post(sample_index, ("/v1/check", body))
+    assert streamed.headers["content-type"].startswith("text/event-stream")
+    events = [each.split("\n") for each in streamed.text.strip().split("\n\n")]
+    names = [lines[1] for lines in events]
+    assert names == ["event: claim"] * (len(events) - 1) + ["event: complete"]
+    values = [json.loads(lines[2].removeprefix("data: ")) for lines in events]
+    assert values[:-1] == whole.json()["claims"] and len(values) > 2
+    assert (
+        values[-1]["failed"] == whole.json()["failed"]
+        and values[-1]["generation"] == whole.json()["generation"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ def calls(draw: random.Random) -> tuple[str, str, dict[str, Any]]:
         ("POST", "/v1/explain", {"query": query, "k": k, "place": place}),
         ("POST", "/v1/explain", {"query": query, "place": place, "filters": filters}),
         ("POST", "/v1/ask", {"question": query}),
+        ("GET", "/v1/cite", {"place": place, "as": "annotation"}),
         ("POST", "/v1/check", {"text": f"It says “{query} {query}” ({place})."}),
         ("POST", "/v1/ask", {"question": query, "stream": True}),
         ("POST", "/v1/feedback", {"question": query, "locator": place, "grade": 1}),
@@ -137,7 +138,7 @@ def test_thousands_of_questions_reveal_nothing(
                     name = draw.choice(list(people))
                     method, path, body = calls(draw)
                     headers = {"authorization": f"Bearer {keys[name]}"}
-                    sent = {"json": body} if method == "POST" else {}
+                    sent = {"json": body} if method == "POST" else {"params": body}
                     request = opened.request(method, path, headers=headers, **sent)
                     batch.append((name, f"{path} {body}", request))
                 answers = await asyncio.gather(*(request for _, _, request in batch))

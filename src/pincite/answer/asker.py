@@ -44,10 +44,10 @@ from pincite.model.settings import Answering
 from pincite.model.types import Chunk, Filters, Span
 from pincite.read.chunks import estimated_tokens
 from pincite.search.metrics import log
+from pincite.search.pair_scorers import open_reader
 from pincite.search.passages import Matches, Passage
 from pincite.search.query import ParsedQuery, is_bare_name
 from pincite.search.reader import IndexReader, Result
-from pincite.search.scorers import open_reader
 
 MAX_QUESTION_CHARS = 8000
 # A question with fewer words of content, or that begins like this, goes on from the one before.
@@ -60,7 +60,7 @@ MODEL_SAYS_NO = "The language model finds no answer to that in the sources."
 # Share of the budget that companions get at most; what they leave is for hits.
 COMPANION_SHARE = 0.25
 # A longer table is cut to the rows that fit, so that one does not push out everything else.
-TABLE_TOKENS = 600
+TABLE_TOKENS = 1200
 # Less of a source than this is not worth a number.
 MIN_TOKENS = 40
 

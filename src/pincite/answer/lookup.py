@@ -222,8 +222,10 @@ _ASKING = frozenset(
 ) | {each.word for each in PLACE_WORDS if "en" in each.languages and each.kind != "step"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[\w²³°%.-]+")
-# A number with its unit, and words without any.
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?")
+# A number with its unit, and words without any; "787-9" is a name.
+_NUMBER = re.compile(
+    r"(?<![\w.-])(?P<bare>\d+(?:[.,]\d+)?)(?!-\w)(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?"
+)
 _NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
 _LAST_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\s*$")
 MAX_CELLS = 3
@@ -324,7 +326,7 @@ class Lookup:
         question = query.text
         for number in _NUMBER.finditer(question) if tables else ():
             # The number says which row; the other words say which one of equal ones, and column.
-            if _YEAR.fullmatch(number.group()):
+            if _YEAR.fullmatch(number["bare"]):
                 continue
             words = f"{question[: number.start()]} {question[number.end() :]}"
             words = " ".join(self._index.opened.analyzer.content_words(words))

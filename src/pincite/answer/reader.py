@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.answer.polarity import yes_or_no
+from pincite.answer.polarity import decided, yes_or_no
 from pincite.answer.quotes import ConfidenceModel, QuoteCandidate
 from pincite.answer.sentences import row_shown
 from pincite.answer.values import Source
 from pincite.answer.wanted import Wanted
-from pincite.answer.windows import ReadingWindow, WindowPiece, document_span, windows_of
+from pincite.answer.windows import LEADS, ReadingWindow, WindowPiece, document_span, windows_of
+from pincite.index.lexical import Bm25
+from pincite.index.tokens import Analyzer
 from pincite.model.markup import plain
 from pincite.model.sentences import begins_item
 from pincite.model.tables import cell_at
@@ -40,22 +43,46 @@ READ = 14
 # what the reader says (logits) when they are compared.
 CHOOSE_WORDS = 1.0
 ANSWERS, PLACE, HIT, WORDS = 1.0, 0.25, 2.0, 2.0
-LEADS = (":", "—", "–")
+CELL = 3.0  # logits of a cell whose row and head have all the question's words
 DEFINES = 4.0  # what a piece that says what a term means is worth to who asks for it
+UNDECIDED = -3.0  # the likelihood of yes or no by what a clause says of what is, as a logarithm
+DECIDES = 4.0  # logits of a clause that has all the words of a question for yes or no
+MIN_DECIDING = 5  # tokens of a sentence or row that says yes or no
 LONGEST = 40  # tokens of a short answer
 MAX_TOLD_CHARS = 400  # of a sentence that is a short answer as a whole
 MAX_DOCUMENT_CHARS = 2_000_000  # in which the question's names are looked for
+# Words of questions that documents need not have.
+SAYS_LITTLE = frozenset(
+    ("often", "approxim", "usual", "exact", "current", "actual", "typic", "long")
+)
+GUESSED = 0.5  # what a word is worth that one without a home was taken for
 TINY = -30.0  # the logarithm of what is impossible
 _NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # a capital inside a sentence
 # That these documents answer, and that the short answer is right, of what is known when it is given
 # (bench/abstention.py --fit). The former decides whether to answer, the latter is told.
 HERE = ConfidenceModel(
-    {"answers": 0.65, "document": 0.67, "hit": 3.06, "names": 2.33, "place": 0.22, "words": 3.23},
-    -7.17,
+    {
+        "answers": 0.58,
+        "document": 2.13,
+        "hit": 1.04,
+        "names": 1.43,
+        "place": -0.04,
+        "rarest": 0.15,
+        "words": 2.14,
+    },
+    -5.01,
 )
 RIGHT = ConfidenceModel(
-    {"answers": 0.4, "document": 1.97, "hit": -1.12, "names": 5.43, "place": 0.87, "words": 0.12},
-    -6.4,
+    {
+        "answers": 0.58,
+        "document": 3.83,
+        "hit": -2.33,
+        "names": 4.31,
+        "place": 0.14,
+        "rarest": 0.54,
+        "words": -1.86,
+    },
+    -5.93,
 )
 
 
@@ -67,6 +94,7 @@ class ShortAnswer:
     piece: WindowPiece  # the sentence or cell that they stand in, or that decides
     spans: tuple[Span, ...]  # none for yes and no
     place: float  # how likely they are those that answer: a logarithm
+    leans_on: str = ""  # what has to speak of the question: a row and head, a deciding clause
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +141,21 @@ class AnswerReader:
     ) -> list[WindowAnswer]:
         """Return what the most promising windows say, the best first."""
         chosen = self._chosen(query, passages, sources)
-        read = self._model.read(query.corrected, [(w.heading, w.text) for w, _, _ in chosen])
+        read = self._model.read(query.corrected, [(w.heading, w.text) for w, _ in chosen])
         asked = Wanted.by(query.text)
         found = []
-        for (window, hit, words), reading in zip(chosen, read, strict=True):
-            short = short_answer(window, reading, asked)
+        shares = self._shares(query)
+        rarest = dict([max(shares.items(), key=itemgetter(1))]) if shares else {}
+        for (window, hit), reading in zip(chosen, read, strict=True):
+            analyzer = self._index.opened.analyzer_of(window.source.span.doc_id)
+            share = partial(_share, shares, analyzer)
+            short = short_answer(window, reading, asked, share)
             if short is None:
                 continue
+            said = f"{window.heading} {short.leans_on or window.text}"
+            words = share(said)  # what else stands in the window is of something else
             known = {"answers": reading.answers, "place": short.place, "hit": hit, "words": words}
+            known |= {"rarest": float(_share(rarest, analyzer, said) > 0) if rarest else 1.0}
             known |= {"document": 1.0, "names": 1.0}  # looked up for the best one alone
             score = ANSWERS * reading.answers + PLACE * short.place + HIT * hit + WORDS * words
             if asked.term and asked.is_defined(window, short.piece):
@@ -145,23 +180,48 @@ class AnswerReader:
         text = self._index.snapshot.text(source.span.doc_id)[:MAX_DOCUMENT_CHARS]
         text = f"{source.title} {text}".lower()
         analyzer = self._index.opened.analyzer_of(source.span.doc_id)
+        rarest = self._rarest
         has, worth = [], []
-        for word in query.content_words:
-            terms = analyzer.terms(word)
-            worth.append(sum(query.weights.get(term, 0.0) for term in terms))
-            has.append(float(word.lower()[: max(4, len(word) - 3)] in text))
+        for word in (written.strip("?!.,;:\"'“”’()").lower() for written in query.content_words):
+            terms = [term for term in analyzer.terms(word) if term not in SAYS_LITTLE]
+            worth.append(sum(query.weights.get(term) or rarest for term in terms))
+            begins = re.compile(rf"(?<!\w){re.escape(word[: max(4, len(word) - 3)])}")
+            has.append(float(begins.search(text) is not None))
         names = _NAME.findall(query.text)
         return {
             "document": float(np.average(has, weights=worth)) if sum(worth) else 1.0,
             "names": sum(n.lower() in text for n in names) / len(names) if names else 1.0,
         }
 
+    @property
+    def _rarest(self) -> float:
+        """What a word is worth that no document has: as much as one that stands once."""
+        return Bm25().idf(1, self._index.opened.lexical.size)
+
+    def _shares(self, query: ParsedQuery) -> dict[str, float]:
+        """Return the part of what a question asks about that each of its terms is.
+
+        Words that no document has are asked about too; what they were corrected to is a guess.
+        """
+        rarest = self._rarest
+        worth = {
+            term: weight or rarest
+            for term, weight in query.content_weights.items()
+            if weight or term not in SAYS_LITTLE
+        }
+        total = sum(worth.values()) or 1.0
+        analyzer = self._index.opened.analyzer
+        guessed = {term for word in query.corrections.values() for term in analyzer.word(word)}
+        return {
+            term: weight * (GUESSED if term in guessed else 1.0) / total
+            for term, weight in worth.items()
+        }
+
     def _chosen(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]
-    ) -> list[tuple[ReadingWindow, float, float]]:
-        """Return the windows to read, each with what its hit and its words are worth."""
-        weights = query.weights
-        total = sum(weights.values()) or 1.0
+    ) -> list[tuple[ReadingWindow, float]]:
+        """Return the windows to read, each with what its hit is worth."""
+        shares = self._shares(query)
         by_chunk = {passage.chunk.id: passage for passage in passages}
         top = max((p.hit.score for p in passages), default=1.0) or 1.0
         last = min((p.hit.score for p in passages), default=0.0)
@@ -173,25 +233,36 @@ class AnswerReader:
             hit = (passage.hit.score if passage else last) / top
             analyzer = self._index.opened.analyzer_of(source.span.doc_id)
             for window in windows_of(source, heading):
-                terms = {*analyzer.terms(f"{window.heading} {window.text}")}
-                share = sum(weight for term, weight in weights.items() if term in terms) / total
+                share = _share(shares, analyzer, f"{window.heading} {window.text}")
                 found.append((window, hit, share))
         found.sort(key=lambda each: -(each[1] + CHOOSE_WORDS * each[2]))
-        return found[:READ]
+        return [(window, hit) for window, hit, _ in found[:READ]]
+
+
+def _share(shares: Mapping[str, float], analyzer: Analyzer, words: str) -> float:
+    """Return how much of what a question asks about some words have."""
+    terms = {*analyzer.terms(words)}
+    return sum(part for term, part in shares.items() if term in terms)
 
 
 def short_answer(
-    window: ReadingWindow, reading: PassageReading, asked: Wanted
+    window: ReadingWindow,
+    reading: PassageReading,
+    asked: Wanted,
+    share: Callable[[str], float],
 ) -> ShortAnswer | None:
-    """Return the short answer of a window; None if it has nothing that could be one."""
+    """Return the short answer of a window; None if it has nothing that could be one.
+
+    ``share`` tells how much of the question some words say.
+    """
     if asked.is_polar:
-        decides = _evidence(window, reading)
+        decides = _evidence(window, reading, share)
         if decides is None:
             return None
-        words = window.text[decides.start : decides.end]
-        lead = _lead_in(window, decides)
-        above = window.text[lead.start : lead.end] if lead else _open_heading(window)
-        return ShortAnswer(yes_or_no(asked.question, f"{above} {words}"), decides, (), 0.0)
+        clause = _clause(window, decides)
+        # A clause that neither forbids, permits nor requires decides less.
+        place = 0.0 if decided(asked.question, clause) else UNDECIDED
+        return ShortAnswer(yes_or_no(asked.question, clause), decides, (), place, clause)
     pieces = window.pieces
     owner = owners(pieces, reading)
     is_open = np.array([asked.allows(piece) and asked.fits(window, piece) for piece in pieces])
@@ -201,15 +272,17 @@ def short_answer(
     tokens = np.flatnonzero((owner >= 0) & is_open[owner])
     if not len(tokens):
         return None
+    # Rows and heads that have the question's words outweigh what a small model makes of them.
+    named = np.array([CELL * share(p.about) if p.about else 0.0 for p in pieces])[owner[tokens]]
     first, last, place = best_stretch(
-        _log_softmax(reading.places[tokens, 0]),
-        _log_softmax(reading.places[tokens, 1]),
+        _log_softmax(reading.places[tokens, 0] + named),
+        _log_softmax(reading.places[tokens, 1] + named),
         owner[tokens],
     )
     piece = pieces[owner[tokens[first]]]
     if piece.column and piece.table:
         cell = cell_at(piece.table, piece.row, piece.column)
-        return ShortAnswer(cell.shown, piece, (piece.span,), place)
+        return ShortAnswer(cell.shown, piece, (piece.span,), place, piece.about)
     if asked.is_several and (lead := _lead_in(window, piece)):
         return _items(window, lead, place)
     start, end = reading.offsets[tokens[first]][0], reading.offsets[tokens[last]][1]
@@ -283,13 +356,31 @@ def _log_softmax(values: Array) -> Array:
     return found
 
 
-def _evidence(window: ReadingWindow, reading: PassageReading) -> WindowPiece | None:
-    """Return the sentence or row that most of the evidence is in."""
+def _clause(window: ReadingWindow, piece: WindowPiece) -> str:
+    """Return a sentence or row with the words that lead into it."""
+    lead = _lead_in(window, piece)
+    above = window.text[lead.start : lead.end] if lead else _open_heading(window)
+    return f"{above} {window.text[piece.start : piece.end]}"
+
+
+def _evidence(
+    window: ReadingWindow, reading: PassageReading, share: Callable[[str], float]
+) -> WindowPiece | None:
+    """Return the sentence or row that decides: it has evidence, and speaks of what is asked."""
     worth: dict[int, list[float]] = {}
     for number, value in zip(owners(window.pieces, reading), reading.places[:, 2], strict=True):
         if number >= 0:
             worth.setdefault(int(number), []).append(float(value))
-    # Words that lead into a list decide nothing without its items.
-    whole = [n for n in worth if not window.text[: window.pieces[n].end].endswith(":")]
-    best = max(whole or worth, key=lambda number: np.mean(worth[number]), default=None)
+    # Words that lead into a list decide nothing without its items, and neither does a title.
+    whole = [
+        n
+        for n in worth
+        if not window.text[: window.pieces[n].end].endswith(":") and len(worth[n]) >= MIN_DECIDING
+    ]
+
+    def decides(number: int) -> float:
+        speaks = share(_clause(window, window.pieces[number]))
+        return float(np.mean(worth[number])) + DECIDES * speaks
+
+    best = max(whole or worth, key=decides, default=None)
     return None if best is None else window.pieces[best]

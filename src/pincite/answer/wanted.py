@@ -48,6 +48,31 @@ _ASKS_SEVERAL = re.compile(
 )
 
 
+_QUARTER = re.compile(
+    r"\bQ(?P<q>[1-4])\b"
+    r"|\b(?P<nth>first|second|third|fourth|last|[1-4](?:st|nd|rd|th))"
+    r" (?:fiscal |financial )?quarter\b",
+    re.IGNORECASE,
+)
+_NTH = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+# Heads of quarters name their last day: as years mostly go.
+_QUARTER_END = re.compile(r"\bquarter\b.{0,20}?\b(march|june|september|december)\b", re.IGNORECASE)
+_ENDS = {"march": 1, "june": 2, "september": 3, "december": 4}
+
+
+def quarters(text: str) -> set[int]:
+    """Return the quarters of a year that a text names.
+
+    >>> quarters("in the third quarter of 2017"), quarters("Quarter Ended > June 30")
+    ({3}, {2})
+    """
+    named = {
+        int(each["q"] or _NTH.get(each["nth"].lower()) or each["nth"][0])
+        for each in _QUARTER.finditer(text)
+    }
+    return named | {_ENDS[month.lower()] for month in _QUARTER_END.findall(text)}
+
+
 def asks_yes_or_no(question: str) -> bool:
     """Return whether a question is answered by yes or no.
 
@@ -70,6 +95,7 @@ class Wanted:
     is_several: bool
     is_told: bool  # what it asks for takes a sentence: a reason, a duty, several things
     years: set[int]
+    quarters: set[int]
     term: str  # whose meaning it asks for; empty if it asks for something else
 
     @classmethod
@@ -83,6 +109,7 @@ class Wanted:
             bool(_ASKS_SEVERAL.search(question)),
             bool(_ASKS_TO_TELL.search(question)),
             years(question),
+            quarters(question),
             asked_term(question),
         )
 
@@ -96,12 +123,13 @@ class Wanted:
         return not self.is_name or any(map(str.isalpha, words))
 
     def allows(self, piece: WindowPiece) -> bool:
-        """Return whether a cell is of a year that the question means: no other may answer."""
-        if not self.years or not piece.column or piece.table is None:
-            return True
-        heads = piece.table.columns
-        own = years(heads[piece.column]) if piece.column < len(heads) else set()
-        return not own or bool(own & self.years)
+        """Return whether a cell is of a year and quarter that the question means: no other may."""
+        parts = piece.about.rpartition(" | ")[::2]  # the row with its groups, the head
+        return all(
+            not wanted or not own or own & wanted
+            for part in parts
+            for own, wanted in ((years(part), self.years), (quarters(part), self.quarters))
+        )
 
     def is_defined(self, window: ReadingWindow, piece: WindowPiece) -> bool:
         """Return whether a piece says what the term means."""

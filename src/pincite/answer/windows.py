@@ -20,6 +20,8 @@ from pincite.model.types import Span
 # What the reader was trained with (models/reader_data.py, models/reader_tables.py).
 TEXT_CHARS, TABLE_CHARS = 560, 480
 MAX_UNIT_CHARS = 1200  # that are read of one sentence or row
+LEADS = (":", "—", "–")
+MAX_LEAD_CHARS = 200  # longer words that lead into a list are not said again
 MAX_TITLE_CHARS = 200  # a longer sentence above a table is no title of it
 # Before the words of an item; no label is an answer.
 _LABEL = re.compile(r"\s*(?:(?:\(\w{1,5}\)|\d{1,3}(?:\.\d{1,3}){0,3}[.)]|[-*•–])\s+){1,3}")
@@ -37,6 +39,7 @@ class WindowPiece:
     column: int = 0  # of a cell; 0 is the label of its row
     row: int = -1  # in its table; -1 for a sentence
     table: Table | None = None
+    about: str = ""  # what a cell is the value of: its row with the groups above it, its head
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +62,56 @@ class _WindowLine:
 
 
 def windows_of(source: Source, heading: str) -> Iterator[ReadingWindow]:
-    """Yield a source in windows of whole sentences or rows; ``heading`` is what stands above it."""
+    """Yield a source in windows of whole sentences or rows; ``heading`` is what stands above it.
+
+    Items of a list that goes on from another window stand under the words that lead into it.
+    """
     kept: list[_WindowLine] = []
-    size = 0
+    leads: list[tuple[str, str]] = []  # of the lists that a line is in, with how they are numbered
+    size, above = 0, ""
     for line in _lines(source):
         is_row = line.pieces[0].row >= 0
         most = TABLE_CHARS if is_row else TEXT_CHARS
         is_other = kept and (is_row, line.heading) != (kept[0].pieces[0].row >= 0, kept[0].heading)
         if kept and (is_other or size + len(line.text) > most):
-            yield _window(source, heading, kept)
+            yield _window(source, SEPARATOR.join(filter(None, (heading, above))), kept)
             kept, size = [], 0
+        style = "" if is_row else _numbering(line.text)
+        begins = source.text[: line.pieces[0].unit.start].rstrip(" ")[-1:] in ("", "\n")
+        if begins or style:  # further sentences of an item are in its list
+            leads = _still_open(leads, style)
+        if not kept:
+            above = leads[-1][1] if leads else ""
+        if not is_row and line.text.endswith(LEADS) and len(line.text) <= MAX_LEAD_CHARS:
+            leads = [*leads, (style, line.text)]
         kept.append(line)
         size += len(line.text) + 1
     if kept:
-        yield _window(source, heading, kept)
+        yield _window(source, SEPARATOR.join(filter(None, (heading, above))), kept)
+
+
+def _numbering(text: str) -> str:
+    """Return how an item is numbered, by one sign; empty for what is no item.
+
+    >>> [_numbering(text) for text in ("(a) One", "(12) Two", "(iv) Three", "- Four", "Five")]
+    ['a', '1', 'i', '-', '']
+    """
+    label = _LABEL.match(text)
+    if label is None:
+        return ""
+    sign = label.group().strip(" ().")
+    if re.fullmatch(r"[ivx]+", sign):
+        return "i"
+    first = sign[:1] or "-"
+    return "1" if first.isdigit() else "A" if first.isupper() else "a" if first.isalpha() else "-"
+
+
+def _still_open(leads: Sequence[tuple[str, str]], style: str) -> list[tuple[str, str]]:
+    """Return the words that still lead into a line: a sibling ends what its elder led into."""
+    if not style:
+        return []
+    at = next((n for n, (own, _) in enumerate(leads) if own == style), len(leads))
+    return list(leads[:at])
 
 
 def _window(source: Source, heading: str, lines: Sequence[_WindowLine]) -> ReadingWindow:
@@ -123,20 +162,22 @@ def _row(
     if not any(values[1:]):
         return None
     line, pieces = BELOW.join([*groups, values[0]]), []
-    label = len(line) - len(values[0])
+    named, label = line, len(line) - len(values[0])
     for column, ((start, end), value) in enumerate(zip(cells, values, strict=True)):
         if not value:
             continue
-        at = label
+        at, about = label, ""
         if column:
             head = table.columns[column] if column < len(table.columns) else ""
             line += f" | {head}: " if head else " | "
+            about = f"{named} | {head}"
             at = len(line)
             line += value
         if len(line) > MAX_UNIT_CHARS:
             break
         if span := document_span(source, start, end):
-            pieces.append(WindowPiece(at, at + len(value), span, unit, column, row, table))
+            place = (at, at + len(value), span, unit)
+            pieces.append(WindowPiece(*place, column, row, table, about))
     return _WindowLine(line[:MAX_UNIT_CHARS], tuple(pieces), "") if pieces else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pincite.check.citations import WrittenCitation
 from pincite.check.claims import Claim, read_claims
@@ -21,7 +22,7 @@ from pincite.check.support import (
 )
 from pincite.check.values import CheckedClaim, CheckReport, CheckVerdict, SourceEvidence
 from pincite.model.types import Chunk, Span
-from pincite.search.passages import cite_place
+from pincite.search.citing import cite_place
 from pincite.search.reader import IndexReader
 
 MAX_CHARS = 1_000_000  # of a text; about five hundred pages
@@ -46,6 +47,13 @@ _VERDICTS: dict[str, CheckVerdict] = {
 }
 
 
+class Checking(NamedTuple):
+    """A check on its way: verdicts as they are reached, and what was left out."""
+
+    claims: Iterator[CheckedClaim]
+    notes: tuple[str, ...]
+
+
 class Checker:
     """Checks texts against one index.
 
@@ -64,17 +72,18 @@ class Checker:
 
     def check(self, text: str) -> CheckReport:
         """Return a verdict for everything that a text claims to have from a source."""
+        checking = self.stream(text)
+        return CheckReport(tuple(checking.claims), checking.notes)
+
+    def stream(self, text: str) -> Checking:
+        """Return the same verdicts one after the other, as they are reached."""
         notes = []
         if len(text) > MAX_CHARS:
             notes.append(f"only the first {MAX_CHARS:,} characters were checked")
         read = read_claims(text[:MAX_CHARS])
         if read.is_cut:
             notes.append(f"only the first {len(read.claims):,} claims were checked")
-        return CheckReport(tuple(self._verdicts(read.claims)), tuple(notes))
-
-    def stream(self, text: str) -> Iterator[CheckedClaim]:
-        """Yield the same verdicts one after the other, as they are reached."""
-        yield from self._verdicts(read_claims(text[:MAX_CHARS]).claims)
+        return Checking(self._verdicts(read.claims), tuple(notes))
 
     def _verdicts(self, claims: Sequence[Claim]) -> Iterator[CheckedClaim]:
         for claim in claims:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from bisect import bisect_right
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -93,7 +95,8 @@ def _result(claim: CheckedClaim, starts: list[int], name: str) -> dict[str, Any]
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <title>{title}</title><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; }}
 table {{ border-collapse: collapse; width: 100%; }}
@@ -101,7 +104,7 @@ th, td {{ border-top: 1px solid #bbb; padding: .5rem; text-align: left; vertical
 td {{ width: 42%; overflow-wrap: anywhere; white-space: pre-wrap; }}
 td:first-child {{ width: 16%; font-weight: 600; }}
 del {{ background: #fbd5d5; }} ins {{ background: #d3f0d8; text-decoration: none; }}
-small {{ color: #444; }}
+small {{ color: #444; }} img {{ max-width: 100%; border: 1px solid #bbb; }}
 </style></head><body><main><h1>{title}</h1><p>{summary}</p>{notes}
 <table><thead><tr><th scope="col">verdict</th><th scope="col">as written</th>
 <th scope="col">in the source</th></tr></thead><tbody>
@@ -110,18 +113,25 @@ small {{ color: #444; }}
 """
 
 
-def html(report: CheckReport, name: str) -> str:
-    """Return a page of its own with each claim beside what its source says; nothing is loaded."""
+Pictures = Mapping[tuple[str, int], bytes]  # of pages, as PNG, by document and page
+
+
+def html(report: CheckReport, name: str, pictures: Pictures | None = None) -> str:
+    """Return a page of its own with each claim beside what its source says; nothing is loaded.
+
+    Pictures of the pages stand in it as well, each behind the first claim that has it.
+    """
     counts = ", ".join(f"{count} {NAMES[v][0]}" for v, count in sorted(report.counts.items()))
+    left = dict(pictures or {})
     return _PAGE.format(
         title=escape(f"Check of {name}"),
         summary=escape(counts or "nothing in it claims to come from a source"),
         notes="".join(f"<p>{escape(note)}</p>" for note in report.notes),
-        rows="\n".join(map(_row, report.claims)),
+        rows="\n".join(_row(claim, left) for claim in report.claims),
     )
 
 
-def _row(claim: CheckedClaim) -> str:
+def _row(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes]) -> str:
     words, colour = NAMES[claim.verdict]
     sure = "" if claim.probability is None else f"<br><small>p = {claim.probability:.2f}</small>"
     reason = f"<br><small>{escape(claim.reason)}</small>" if claim.reason else ""
@@ -137,7 +147,21 @@ def _row(claim: CheckedClaim) -> str:
             f"<del>{escape(each.written)}</del> <ins>{escape(each.source)}</ins>"
             for each in claim.changes
         )
+    source += _picture(claim, pictures)
     style = f' style="color:{_HTML_COLOURS[colour]}"'
     return (
         f"<tr><td{style}>{escape(words)}{sure}{reason}</td><td>{written}</td><td>{source}</td></tr>"
     )
+
+
+def _picture(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes]) -> str:
+    """Return the page that a claim is about, if there is a picture that was not shown yet."""
+    source = claim.evidence
+    if source is None or source.page is None:
+        return ""
+    drawn = pictures.pop((source.document, source.page), None)
+    if drawn is None:
+        return ""
+    words = escape(f"Page {source.page_label or source.page} of {source.document}")
+    image = f'<img alt="{words}" src="data:image/png;base64,{b64encode(drawn).decode()}">'
+    return f"<details><summary>{words}</summary>{image}</details>"

@@ -11,10 +11,13 @@ from pincite.cli.terminal import counted, print_json, say, tell
 from pincite.model.errors import SourceError
 
 if TYPE_CHECKING:
+    from pincite.api import Index
     from pincite.check.values import CheckedClaim, CheckReport
     from pincite.model.settings import Settings
 
 FAILED = 1  # exit code: something does not hold
+MAX_PICTURES = 20  # of pages, in a report
+PICTURE_WIDTH = 800
 MAX_SHOWN = 300  # characters of a claim or of its source
 _READ_AS_IT_IS = (".md", ".markdown", ".txt", ".text", ".rst", ".tex", "")
 
@@ -35,18 +38,46 @@ def check(call: Call, file: Path, is_all: bool, sarif: Path | None, html: Path |
     text = _text_of(file, call.settings)
     with Index.open(call.index, call.settings) as opened:
         report = opened.check(text)
+        pictures = _pictures(opened, report) if html is not None else {}
     name = "-" if str(file) == "-" else file.name
     if sarif is not None:
         from pincite.cli.terminal import json_line
 
         write_text(sarif, json_line(reports.sarif(report, text, name)) + "\n")
     if html is not None:
-        write_text(html, reports.html(report, name))
+        write_text(html, reports.html(report, name, pictures))
     if call.as_json:
         print_json(report.plain())
     else:
         _print_report(report, text, is_all=is_all)
     return FAILED if report.failed else 0
+
+
+def _pictures(opened: Index, report: CheckReport) -> dict[tuple[str, int], bytes]:
+    """Return the pages of PDFs that the report is about, what failed first; as many as fit."""
+    from pincite.serve.page.drawing import Drawing
+    from pincite.store.snapshot import source_file
+
+    drawn: dict[tuple[str, int], bytes] = {}
+    drawing = Drawing()
+    try:
+        for claim in sorted(report.claims, key=lambda each: not each.failed):
+            source = claim.evidence
+            if source is None or source.page is None or len(drawn) >= MAX_PICTURES:
+                continue
+            meta = opened.snapshot.meta(source.document) or {}
+            key = source.document, source.page
+            if key in drawn or not meta.get("source") or not key[0].lower().endswith(".pdf"):
+                continue
+            file = source_file(meta, opened.snapshot.folder)
+            try:
+                drawn[key] = drawing.picture(file, meta["sha256"], source.page, PICTURE_WIDTH)
+            except SourceError as error:
+                tell(f"note: {error.message}")
+                break
+    finally:
+        drawing.close()
+    return drawn
 
 
 def _text_of(file: Path, settings: Settings) -> str:

@@ -14,6 +14,7 @@ COMMANDS = {
     "search": "search:search",
     "ask": "ask:ask",
     "check": "check:check",
+    "cite": "places:cite",
     "replay": "search:replay",
     "why-not": "search:why_not",
     "show": "places:show",

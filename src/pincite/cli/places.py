@@ -1,4 +1,4 @@
-"""pincite show, cell, similar, list and diff: places of the index, looked up by name."""
+"""pincite show, cite, cell, similar, list and diff: places of the index, looked up by name."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pincite.cli.options import (
 )
 from pincite.cli.terminal import Part, has_colour, print_json, safe, say, tell
 from pincite.model.errors import StoreError
+from pincite.search.citing import STYLES as CITING
 
 if TYPE_CHECKING:
     from pincite.api import Index
@@ -79,6 +80,35 @@ def _place_values(opened: Index, chunk: Chunk) -> dict[str, Any]:
         "children": [child.locator for child in opened.children(chunk)],
         "text": chunk.text,
     }
+
+
+@command("cite", settings=False)
+@locator_argument
+@option(
+    "--as",
+    "style",
+    type=click.Choice(CITING),
+    default="plain",
+    help="For people, lawyers, reference managers, or to find the words again.",
+)
+@option("--links", default="", help="Where the documents stand on the web: https://example.org/.")
+@document_option
+@as_of_option
+def cite(
+    call: Call, locator: str, style: str, links: str, document: str | None, as_of: str | None
+) -> None:
+    """Print how to cite a place: plain, bibtex, ris, csl-json, bluebook, annotation, ..."""
+    from pincite.api import Index
+    from pincite.serve.reading import cited
+
+    with Index.open(call.index, call.reading) as opened:
+        values = cited(opened, locator, style, document, links, parse_day(as_of))
+    if call.as_json:
+        print_json(values)
+        return
+    sys.stdout.write(safe(values["citation"]).rstrip("\r\n") + "\n")
+    if others := values["others"]:
+        tell(f"also in {', '.join(others[:MAX_CHILDREN])}: name one with --document", style="dim")
 
 
 @command("cell", settings=False)

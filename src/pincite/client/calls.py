@@ -12,6 +12,7 @@ from urllib.parse import quote
 from pincite.answer.values import Answer, CompleteEvent, ErrorEvent, Event
 from pincite.client.errors import RequestRefused, Unreadable, unreadable
 from pincite.client.values import (
+    CitedText,
     ClientDocument,
     ClientJob,
     ClientResult,
@@ -78,6 +79,20 @@ def show(
     """Return the places with this locator or heading."""
     body = _given({"locator": locator}, document=document, as_of=as_of, collection=collection)
     return RequestCall("POST", "/v1/show", _each(Shown, "places"), body)
+
+
+def cite(
+    place: str,
+    style: str = "plain",
+    document: str | None = None,
+    *,
+    links: str = "",
+    collection: str = "",
+) -> RequestCall[CitedText]:
+    """Return how to cite a place, in one of the styles of ``pincite cite --as``."""
+    named = {"document": document, "links": links, "collection": collection}
+    params = _given({"place": place, "as": style}, **named)
+    return RequestCall("GET", "/v1/cite", partial(made, CitedText), params=params)
 
 
 def cell(

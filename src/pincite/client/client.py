@@ -157,6 +157,7 @@ class Client(_Connection[httpx.Client]):
     _kind = httpx.Client
     search = _waiting(calls.search)
     show = _waiting(calls.show)
+    cite = _waiting(calls.cite)
     cell = _waiting(calls.cell)
     documents = _waiting(calls.documents)
     remove = _waiting(calls.remove)
@@ -239,6 +240,7 @@ class AsyncClient(_Connection[httpx.AsyncClient]):
     _kind = httpx.AsyncClient
     search = _awaited(calls.search)
     show = _awaited(calls.show)
+    cite = _awaited(calls.cite)
     cell = _awaited(calls.cell)
     documents = _awaited(calls.documents)
     remove = _awaited(calls.remove)

@@ -120,6 +120,19 @@ class FoundCell:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedText:
+    """How to cite a place, in one style."""
+
+    collection: str
+    generation: int
+    document: str
+    locator: str
+    style: str
+    citation: str
+    others: tuple[str, ...]  # documents that have a place of this name as well
+
+
+@dataclass(frozen=True, slots=True)
 class ClientDocument:
     """A document and when it is in force."""
 

@@ -194,6 +194,14 @@ class CitationFound(BaseModel):
     quote: Quoted
 
 
+class CiteAnswer(BaseModel):
+    """How to cite a place."""
+
+    id: str
+    style: str
+    citation: Quoted
+
+
 class SpanFound(BaseModel):
     """A stretch of a document's text."""
 

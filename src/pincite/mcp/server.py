@@ -28,6 +28,7 @@ from pincite.model.errors import PinciteError
 from pincite.model.markup import plain
 from pincite.model.tables import find_cells, parse_table
 from pincite.model.types import Chunk, Span, by_id
+from pincite.search.citing import CitingStyle
 from pincite.search.neighbours import Reference, references
 from pincite.search.passages import Passage
 from pincite.search.reader import IndexReader, Result, TableCell
@@ -334,6 +335,19 @@ class Tools:
                 notes=[f"{more} more places have this name; name a document"] if more else [],
             )
 
+    def cite(
+        self,
+        id: PlaceId,
+        ctx: Context,
+        style: Annotated[CitingStyle, Field(description="How to write it.")] = "plain",
+    ) -> models.CiteAnswer:
+        """Return how to cite a place: for people, lawyers, reference managers or annotations."""
+        place_id = checked("id", id)
+        with self._reader(ctx) as reader:
+            chunk = reader.find(place_id)
+            cited = reader.index.cite(chunk, style, links=reader.links)
+            return models.CiteAnswer(id=reader.id_of(chunk), style=style, citation=cited)
+
     def lookup_table(
         self,
         table: Annotated[str, _text("A table: 'Table 250.66'.")],
@@ -467,6 +481,7 @@ def make_server(borrow: Borrow, *, links: str = "") -> MCPServer[None]:
         (tools.search, "Search the documents"),
         (tools.fetch, "Read a place"),
         (tools.show, "Show a place by its number"),
+        (tools.cite, "Cite a place"),
         (tools.lookup_table, "Look up a value in a table"),
         (tools.follow_references, "Follow references"),
         (tools.ask, "Answer with citations"),

@@ -18,8 +18,8 @@ from pincite.measure.questions import Question
 from pincite.measure.statistics import Comparison, compare
 from pincite.model.errors import ConfigError, SourceError
 from pincite.search.adapter import QueryAdapter
-from pincite.search.meaning import Meaning, MeaningScores
 from pincite.search.reader import IndexReader
+from pincite.search.row_scorers import Meaning, MeaningScores
 
 MEASURES = tuple(map(parse, ("nDCG@10", "RR@10", "Hit@1")))  # the first one decides
 # So many of the nearest wrong chunks are what the right one has to beat.

@@ -16,11 +16,12 @@ from pincite.model.errors import ConfigError
 from pincite.model.markup import plain
 from pincite.model.settings import PARTS, Settings
 from pincite.model.types import Chunk, Hit, Span
+from pincite.search.build import PRESETS
 from pincite.search.candidates import Step
 from pincite.search.explain import proposals
 from pincite.search.neighbours import Neighbours
 from pincite.search.passages import passages
-from pincite.search.pipeline import PRESETS, Searcher
+from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader
 

@@ -126,6 +126,15 @@ def named_language(code: str) -> str:
     return plain if plain in LANGUAGES else _CODES.get(re.split("[-_]", plain)[0], "")
 
 
+def language_code(name: str) -> str:
+    """Return the code of a language by its name here; empty if it has none.
+
+    >>> language_code("italian"), language_code("none")
+    ('it', '')
+    """
+    return next((code for code, named in _CODES.items() if named == name), "")
+
+
 def detect_language(text: str, default: str = "english") -> str:
     """Return the language whose function words a text has most; the default if it has too few.
 

@@ -74,7 +74,7 @@ PARTS = (
 class SearchSettings:
     """What a search returns."""
 
-    # Named pipeline; see pincite.search.pipeline.PRESETS.
+    # Named pipeline; see pincite.search.build.PRESETS.
     preset: str = "default"
     # How many hits come out.
     k: int = 10

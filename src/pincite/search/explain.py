@@ -12,10 +12,9 @@ from pincite.index.vectors import NO_VECTOR
 from pincite.model.types import Chunk
 from pincite.search.candidates import Candidates
 from pincite.search.documents import DOCUMENT, weigh
-from pincite.search.gather import HYBRID, WordScorer
-from pincite.search.meaning import Meaning
-from pincite.search.pipeline import Searcher
+from pincite.search.pipeline import HYBRID, Searcher
 from pincite.search.query import ParsedQuery
+from pincite.search.row_scorers import Meaning, WordScorer
 
 # Ranks are looked for so far down; what is below is as good as absent.
 DEEP = 2000

@@ -10,9 +10,9 @@ import numpy as np
 from pincite.model.errors import ModelError
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.feature_table import NAMES, Columns, Features
-from pincite.search.gather import WordScorer
 from pincite.search.query import ParsedQuery
 from pincite.search.ranker import RankerModel, load_model
+from pincite.search.row_scorers import WordScorer
 from pincite.store.files import Array
 
 NAME = "learned"

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
-from pincite.model.errors import ConfigError
 from pincite.model.markup import shown_stretch
 from pincite.model.pages import PageRef
 from pincite.model.sentences import units
 from pincite.model.types import Chunk, Filters, Hit
+from pincite.search.citing import cite_place
 from pincite.search.neighbours import Companion
 from pincite.search.query import ParsedQuery
 from pincite.store.files import Array
@@ -160,15 +161,17 @@ def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex, filters: Filt
         places = [child for child in children if child.kind != "piece"]
         inside += places
         waiting += places
-    allowed = index.filters.satisfied(filters, [place.id for place in inside])
-    fitting = [place for place in inside if place.id in allowed] or [chunk]
+    fitting = inside
+    if filters != NOTHING:
+        allowed = index.filters.satisfied(filters, [place.id for place in inside])
+        fitting = [place for place in inside if place.id in allowed] or [chunk]
     start = chunk.span.start
     own = [matches.worth(place.span.start - start, place.own_end - start) for place in fitting]
     return fitting[own.index(max(own))]
 
 
 def _is_allowed(chunk: Chunk, index: OpenIndex, filters: Filters) -> bool:
-    return chunk.id in index.filters.satisfied(filters, [chunk.id])
+    return filters == NOTHING or chunk.id in index.filters.satisfied(filters, [chunk.id])
 
 
 def _snippet(place: Chunk, chunk: Chunk, matches: Matches) -> tuple[list[tuple[int, int]], int]:
@@ -301,48 +304,10 @@ def companion_values(companion: Companion, chunk: Chunk) -> dict[str, Any]:
     }
 
 
-STYLES = ("plain", "markdown", "bibtex")
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
-_TEX = re.compile(r"([&%$#_{}])")
-
-
 def cite(passage: Passage, style: str = "plain") -> str:
-    """Return how to cite a passage: "plain", "markdown" or "bibtex"."""
+    """Return how to cite a passage, in one of ``pincite.search.citing.STYLES``.
+
+    ``Index.cite`` knows more of the document: its issuer, its date, what its source calls places.
+    """
     page = PageRef(passage.page, passage.page_label)
     return cite_place(passage.document, passage.place, page, style)
-
-
-def cite_place(title: str, place: Chunk, page: PageRef, style: str = "plain") -> str:
-    """Return how to cite a place, or what stands on one of its pages, of a document of a title.
-
-    >>> from pincite.model.types import Span
-    >>> span = Span("code.md", 0, 5)
-    >>> rods = Chunk("c", span, "apart", "clause", "250.56(B)", "", (), 5)
-    >>> cite_place("Code, 2024", rods, PageRef(12))
-    'Code, 2024, 250.56(B), p. 12'
-    >>> cite_place("Code, 2024", rods, PageRef(12, "8"), "markdown")
-    '*Code, 2024*, **250.56(B)**, p. 8 (PDF 12)'
-    """
-    title, locator = title or place.span.doc_id, place.locator
-    is_whole = locator == title  # of a document without parts
-    if style == "plain":
-        return f"{title}{page}" if is_whole else f"{title}, {locator}{page}"
-    if style == "markdown":
-        name, where = (_MARKDOWN.sub(r"\\\1", text) for text in (title, locator))
-        return f"*{name}*{page}" if is_whole else f"*{name}*, **{where}**{page}"
-    if style == "bibtex":
-        return _bibtex(title, "" if is_whole else locator, place, page)
-    raise ConfigError(f"no style {style!r} of citing", hint=f"known: {', '.join(STYLES)}")
-
-
-def _bibtex(title: str, locator: str, place: Chunk, page: PageRef) -> str:
-    key = re.sub(r"[^A-Za-z0-9.]+", "-", f"{place.span.doc_id}-{locator}").strip("-")
-    fields = {
-        "title": title,
-        "note": locator,
-        "pages": page.label or ("" if page.number is None else str(page.number)),
-        "howpublished": place.span.doc_id,
-    }
-    safe = {name: _TEX.sub(r"\\\1", text) for name, text in fields.items() if text}
-    lines = [f"  {name} = {{{text}}}," for name, text in safe.items()]
-    return "\n".join([f"@misc{{{key},", *lines, "}"])

@@ -12,43 +12,41 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.encode.encoders import open_encoder
-from pincite.encode.models import ModelSpec, TokenEncoder, spec_of
-from pincite.index.filters import Groups
-from pincite.index.opened import OpenIndex, Rows
-from pincite.index.vectors import TokenIndex, VectorIndex
+from pincite.index.filters import NOTHING
+from pincite.index.opened import Rows
 from pincite.model.editions import years
 from pincite.model.errors import ConfigError
-from pincite.model.settings import LATE, Settings
-from pincite.model.types import PairScorer, Query, section_of
-from pincite.search.adapter import QueryAdapter
+from pincite.model.types import Query, section_of
 from pincite.search.candidates import Candidates, Step, Tier
-from pincite.search.documents import CardEvidence
-from pincite.search.evidence import FieldNames
-from pincite.search.gather import Gather, WordScorer, put_places_first
-from pincite.search.graph import NeighbourLift
 from pincite.search.late import LateInteraction
-from pincite.search.meaning import Meaning
-from pincite.search.metrics import Metrics, log
-from pincite.search.neighbours import Neighbours
+from pincite.search.metrics import log
 from pincite.search.query import ParsedQuery, QueryReader
-from pincite.search.rerank import CrossEncode, Threshold
-from pincite.search.routing import Router
-from pincite.search.scorers import open_scorer
+from pincite.search.rerank import CrossEncode
+from pincite.search.routing import Route, Router
+from pincite.search.row_scorers import Meaning, WordScorer
 from pincite.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from pincite.search.feature_table import Features
+    pass
+
+
+from typing import Protocol
+
+from pincite.index.vectors import NO_VECTOR
+from pincite.search.candidates import NO_ROW, fused
+from pincite.search.documents import DOCUMENT, DocumentFactors, weigh
+from pincite.search.row_scorers import NO_ROWS
+from pincite.store.files import Array
 
 Stage = Callable[[ParsedQuery, Candidates], Candidates]
-# The hybrid with its best candidates read, whatever the settings say.
-RERANKED = "hybrid+rerank"
-PRESETS = ("default", "hybrid", "hybrid+graph", LATE, RERANKED, "lexical", "dense", "traversal")
+# Something is always nearest in meaning; who asked should know that it is nothing but that.
+NO_WORD = "no word of the query is in what was searched: this is what is nearest in meaning"
+HYBRID = "hybrid"  # several scorers, fused
 
 
 @dataclass(frozen=True)
@@ -216,229 +214,192 @@ class Diversify:
         return replace(moved, tier=np.where(is_late, Tier.REST, table.tier))
 
 
-def build(
-    settings: Settings,
-    index: OpenIndex,
-    scorer: PairScorer | None = None,
-    metrics: Metrics | None = None,
-) -> Searcher:
-    """Return the search that the settings name; a scorer of one's own re-ranks in any case.
+class Scores(Protocol):
+    """The scores of one query by one scorer."""
 
-    Several searches may count into the same metrics.
+    @property
+    def part_names(self) -> Sequence[str]: ...
+
+    def best(self, k: int) -> Array:
+        """Return the best ``k`` rows, best first."""
+        ...
+
+    def parts(self, rows: Array) -> Array:
+        """Return the parts of the scores of any rows, one column a part, before any factor."""
+        ...
+
+    def identified(self) -> Array:
+        """Return the rows that have an identifier of the query."""
+        ...
+
+
+class RowScorer(Protocol):
+    """Scores any row of an index for a query."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def key(self) -> str:
+        """A name for all that its scores depend on."""
+        ...
+
+    @property
+    def floor(self) -> float:
+        """The score from which a share of the fused score is counted."""
+        ...
+
+    def score(self, query: ParsedQuery, masks: list[Array | None]) -> Scores: ...
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Collects what its scorers find: each scores the candidates of all.
+
+    One scorer alone keeps its scale; of several, each has a share of a fused score. What has an
+    identifier of the query cannot lose to a paraphrase, and what a named thing says, or what is
+    one step away from it, comes before everything else: both are tiers.
+
+    Args:
+        weights: of the scorers.
+        depth: how many each scorer proposes at least.
+        keep: how many candidates the next stage wants at least.
     """
-    preset = settings.search.preset
-    if preset not in PRESETS:
-        raise ConfigError(f"no pipeline {preset!r}", hint=f"known: {', '.join(PRESETS)}")
-    settings = _effective(settings)
-    return _Builder(settings, index).searcher(scorer or open_scorer(settings.reranking), metrics)
+
+    rows: Rows
+    scorers: Sequence[RowScorer]
+    weights: Sequence[float] = (1.0,)
+    method: str = "theoretical"
+    depth: int = 0
+    keep: int = 0
+    router: Router | None = None
+
+    @property
+    def name(self) -> str:
+        return HYBRID if len(self.scorers) > 1 else self.scorers[0].name
+
+    def __call__(self, query: ParsedQuery, table: Candidates) -> Candidates:
+        # Behind a place that was asked for by its bare number, words say enough.
+        scorers = self.scorers[:1] if query.is_bare_number else self.scorers
+        wanted = NO_ROWS
+        if not query.is_bare_number and query.entities:
+            wanted = self.rows.allowed(self.rows.find(query.entities), query.filters)
+        route = self.router.route(query) if self.router and not query.is_bare_number else None
+        filters = route.narrowed(query.filters) if route else query.filters
+        masks = self.rows.masks(filters)
+        limit = max(table.limit, self.keep)
+        runs, best, seconds = [], [], dict[str, float]()
+        for scorer in scorers:
+            start = time.perf_counter()
+            runs.append(scorer.score(query, masks))
+            best.append(runs[-1].best(max(limit, self.depth) if len(scorers) > 1 else limit))
+            seconds[scorer.name] = time.perf_counter() - start
+        named = runs[0].identified() if len(scorers) > 1 else NO_ROWS
+        proposed = np.concatenate([*best, named])
+        found = _union(proposed, wanted)
+        factors = query.factors
+        pool = self._scored(scorers, runs, named, found, factors)
+
+        def score_rows(rows: Array) -> Candidates:
+            rows = self.rows.allowed(rows, query.filters)
+            whole = self._scored(scorers, runs, named, _union(found, rows), factors)
+            more = whole.take(np.flatnonzero(np.isin(whole.rows, rows)))
+            return self._routed(more, route) if route else more
+
+        is_first = np.isin(pool.rows, wanted) & (pool.score > 0)
+        pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
+        if len(wanted):  # a link from a named thing alone makes no hit
+            pool = pool.take(np.flatnonzero(is_first | np.isin(pool.rows, proposed)))
+        pool = replace(pool, limit=table.limit, score_rows=score_rows, seconds=seconds)
+        if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
+            pool = pool.with_note(NO_WORD)
+        if factors is not None and factors.note:
+            pool = pool.with_note(factors.note)
+        pool = pool.best(limit)
+        return self._routed(pool, route) if route else pool
+
+    def _scored(
+        self,
+        scorers: Sequence[RowScorer],
+        runs: Sequence[Scores],
+        named: Array,
+        found: Array,
+        factors: DocumentFactors | None,
+    ) -> Candidates:
+        """Return rows as candidates: alone a scorer's parts, of several their shares.
+
+        What a document is worth multiplies what was measured, above the least there is.
+        """
+        measured = [run.parts(found) for run in runs]
+        ids, zeros = self.rows.ids[found], np.zeros(len(found), dtype=np.int64)
+        worth = {} if factors is None else {DOCUMENT: factors.of_rows(found)}
+        floors = [scorer.floor for scorer in scorers]
+        if len(scorers) == 1:
+            own = measured[0]
+            if worth:
+                own = weigh(own, worth[DOCUMENT][:, None], floors[0])
+            columns = dict(zip(runs[0].part_names, own.T, strict=True))
+            return Candidates(ids, found, zeros, zeros, columns, worth)
+        totals = [columns.sum(axis=1) for columns in measured]
+        raw = dict(zip((scorer.name for scorer in scorers), totals, strict=True)) | worth
+        scores = np.stack(totals, axis=1)
+        scores[scores == NO_VECTOR] = np.nan
+        if worth:
+            scores = weigh(scores, worth[DOCUMENT][:, None], np.array(floors))
+        shares = fused(self.method, scores, self.weights, floors)
+        parts: dict[str, Array] = {}
+        features: dict[str, Array] = {}
+        for run, own, total, share in zip(runs, measured, totals, shares.T, strict=True):
+            if len(run.part_names) == 1:
+                parts[run.part_names[0]] = share
+                continue
+            features |= zip(run.part_names, own.T, strict=True)
+            parts |= zip(run.part_names, _split(share, own, total).T, strict=True)
+        tier = np.where(np.isin(found, named), Tier.IDENTIFIER, Tier.REST)
+        return Candidates(ids, found, tier, zeros, parts, raw, features)
+
+    def _routed(self, table: Candidates, route: Route) -> Candidates:
+        """Return the table with each group's share of the evidence."""
+        assert self.router is not None
+        return table.with_raw("route", self.router.shares(route, table.rows))
 
 
-def _effective(settings: Settings) -> Settings:
-    """Return the settings with what the preset switches on, and without what is left out."""
-    preset, out = settings.search.preset, settings.left_out
-    rerank, search, tuning = settings.rerank, settings.search, settings.tuning
-    if preset == RERANKED:
-        rerank = replace(rerank, enabled=True)
-    if preset == "hybrid+graph" and tuning.graph.mode == "off":
-        tuning = replace(tuning, graph=replace(tuning.graph, mode="bfs"))
-    if "graph" in out:
-        tuning = replace(tuning, graph=replace(tuning.graph, mode="off"))
-    if "spread" in out:
-        tuning = replace(tuning, spread=0.0)
-    if "pairs" in out:
-        tuning = replace(tuning, lexical=replace(tuning.lexical, bigram_weight=0.0))
-    if "windows" in out:
-        tuning = replace(tuning, lexical=replace(tuning.lexical, window_weight=0.0))
-    if "routing" in out:
-        search = replace(search, route_by="off")
-    if "dense" in out:
-        search = replace(search, meaning_weight=0.0)
-    return replace(settings, rerank=rerank, search=search, tuning=tuning)
+def _union(some: Array, others: Array) -> Array:
+    """Return the rows of both in rising order; ``np.union1d`` loads masked arrays for it."""
+    rows = np.sort(np.concatenate([some, others]))
+    return rows[np.diff(rows, prepend=-1) > 0]
 
 
-class _Builder:
-    """Makes the stages of one search."""
+def put_places_first(rows: Rows, query: ParsedQuery, table: Candidates) -> Candidates:
+    """Return the table with the places that a query names before all others.
 
-    def __init__(self, settings: Settings, index: OpenIndex) -> None:
-        self.settings = settings
-        self.index = index
-        self.rows = Rows(index)
-        self.neighbours = Neighbours(index.snapshot)
-        self.preset = settings.search.preset
-        self.is_walk = self.preset == "traversal"
-
-    def searcher(self, scorer: PairScorer | None, metrics: Metrics | None) -> Searcher:
-        settings, index = self.settings, self.index
-        rerank, spread = settings.reranking, settings.tuning.spread
-        is_plain = self.is_walk or self.preset == "dense"
-        words, meaning = self._words(), self._meaning()
-        router = self._router(words) if words else None
-        late = self._late(meaning) if words and meaning else None
-        first: list[tuple[str, Stage]] = self._walk() if self.is_walk else []
-        if not self.is_walk:
-            gather = self._gather(words, meaning, router)
-            first.append((gather.name, gather))
-        if settings.tuning.graph.mode != "off" and not is_plain:
-            first.append(
-                ("graph", NeighbourLift(self.neighbours, settings.tuning.graph, self.rows))
-            )
-        if "places" not in settings.left_out and not is_plain:
-            first.append(("place", partial(put_places_first, self.rows)))
-        later: list[tuple[str, Stage]] = [("late", late)] if late else []
-        reranker = None
-        if scorer is not None:
-            metrics = metrics or Metrics(log_queries=settings.serve.log_queries)
-            reranker = CrossEncode(index.snapshot, scorer, rerank, metrics, analyzer=index.analyzer)
-            later.append(("rerank", reranker))
-            if rerank.threshold:
-                later.append(("threshold", Threshold(rerank)))
-        if spread and not is_plain:
-            later.append(("spread", Spread(index.snapshot, spread)))
-        if settings.search.ranker and not is_plain:  # it learned from the order after spreading
-            later.append(("learned", self._learned()))
-        if scorer is not None and rerank.diversify != "off":  # last: a later one could undo it
-            groups = Diversify(index.snapshot, rerank.diversify, rerank.max_per_group)
-            later.append(("diversify", groups))
-        return Searcher(
-            self._reader(is_plain=is_plain),
-            [*first, *later],
-            len(first),
-            settings.tuning.depth,
-            self._notes(meaning),
-            words,
-            meaning,
-            late,
-            reranker,
-            router,
-        )
-
-    def _reader(self, *, is_plain: bool) -> QueryReader:
-        out, tuning = self.settings.left_out, self.settings.tuning
-        return QueryReader(
-            self.index,
-            self.neighbours,
-            content_only=tuning.lexical.content_words,
-            has_pairs=tuning.lexical.bigram_weight > 0,
-            # A walk compares no words of texts, so it has none to correct.
-            has_typos="typos" not in out and not self.is_walk,
-            has_aliases="aliases" not in out and tuning.alias_weight > 0,
-            has_places="places" not in out and not is_plain,
-            has_entities="names" not in out and not is_plain,
-            documents=None if "documents" in out else CardEvidence(self.index),
-        )
-
-    def _words(self) -> WordScorer | None:
-        if self.is_walk or self.preset == "dense":
-            return None
-        weight = self.settings.tuning.alias_weight
-        lexical, out = self.settings.tuning.lexical, self.settings.left_out
-        evidence = [] if "vocabulary" in out else [FieldNames(self.index, lexical)]
-        return WordScorer(self.index, lexical, self.rows, alias_weight=weight, evidence=evidence)
-
-    def _meaning(self) -> Meaning | None:
-        """Return what scores by meaning; None where it counts nothing or there are no vectors."""
-        spec = spec_of(self.settings.embedding)
-        if self.preset == "dense" and spec is None:
-            raise ConfigError("no embedding model", hint="set embedding.model")
-        if self.preset != "dense" and (
-            self.preset in ("lexical", "traversal")
-            or not self.settings.search.meaning_weight
-            or not (spec and self.index.has_vectors(spec.id, spec.stand_in))
-        ):
-            return None
-        return open_meaning(self.settings, self.index, self.rows)
-
-    def _gather(
-        self, words: WordScorer | None, meaning: Meaning | None, router: Router | None
-    ) -> Gather:
-        weight, graph = self.settings.search.meaning_weight, self.settings.tuning.graph
-        weight = meaning.share(weight) if meaning else weight
-        scorers = [(words, 1 - weight), (meaning, weight)] if words else [(meaning, 1.0)]
-        asked = [(scorer, share) for scorer, share in scorers if scorer is not None and share > 0]
-        return Gather(
-            self.rows,
-            [scorer for scorer, _ in asked],
-            [share for _, share in asked],
-            self.settings.tuning.fusion,
-            self.settings.tuning.depth,
-            keep=graph.pool if graph.mode != "off" else 0,
-            router=router,
-        )
-
-    def _notes(self, meaning: Meaning | None) -> tuple[str, ...]:
-        """Return that there is no meaning, to who asked for it by the name of a pipeline."""
-        is_asked_for = self.preset in ("hybrid", "hybrid+graph", LATE, RERANKED)
-        if meaning is not None or not is_asked_for or not self.settings.search.meaning_weight:
-            return ()
-        return (_no_vectors(spec_of(self.settings.embedding)),)
-
-    def _router(self, words: WordScorer) -> Router | None:
-        by = self.settings.search.route_by
-        if by == "off":
-            return None
-        groups = Groups(self.index.snapshot, by)
-        return Router(self.index, words, self.settings.tuning.routing, groups)
-
-    def _late(self, meaning: Meaning) -> LateInteraction | None:
-        """Return late interaction, where it is wanted and the index has what it needs."""
-        weight, spec = self.settings.late_weight, meaning.encoder.spec
-        if not weight or not spec.has_tokens:
-            return None
-        tokens = TokenIndex(self.index.snapshot, spec.id)
-        if tokens.is_empty:
-            raise ConfigError(
-                "the index has no vectors of tokens, which late interaction compares",
-                hint="pincite ingest with --set search.late_weight=0.3 adds them; "
-                "search.late_weight=0 does without",
-            )
-        return LateInteraction(tokens, cast(TokenEncoder, meaning.encoder), self.rows, weight)
-
-    def _learned(self) -> Stage:
-        # Few searches have a model, and others need not wait for what it imports.
-        from pincite.search.learned import Learned
-
-        return Learned.load(self.settings.search.ranker, features_of(self.settings, self.index))
-
-    def _walk(self) -> list[tuple[str, Stage]]:
-        """Return the graph alone: names and headings to start from, then links by intent."""
-        # Few searches walk, and reading the configuration takes longer than a look-up.
-        from pincite.index.graph_walk import TraversalIndex
-        from pincite.model.traversal import load_traversal
-        from pincite.search.traversal import Traversal
-
-        walker = TraversalIndex.build(self.index.snapshot, self.index.analyzer)
-        config = load_traversal(self.settings.search.traversal)
-        return [("traversal", Traversal(walker, config, self.index.filters))]
+    Pieces of a named place that were found otherwise are left in: they say where in it the rest of
+    the query stands.
+    """
+    named = list(query.places)
+    if named and query.filters != NOTHING:
+        allowed = rows.index.filters.satisfied(query.filters, named)
+        named = [chunk_id for chunk_id in named if chunk_id in allowed]
+    if not named:
+        return table.best(table.limit) if len(table) > table.limit else table
+    position = {chunk_id.encode(): at for at, chunk_id in enumerate(named)}
+    known = set(table.ids.tolist())
+    new = [chunk_id for chunk_id in named if chunk_id.encode() not in known]
+    found = rows.find(new)
+    row_of = dict(zip(rows.ids[found].tolist(), found.tolist(), strict=True))
+    own = np.array([row_of.get(each.encode(), NO_ROW) for each in new], dtype=np.int64)
+    whole = table.joined(Candidates.of(new, {}, own))
+    places = np.array([position.get(each, -1) for each in whole.ids.tolist()], dtype=np.int64)
+    is_named = places >= 0
+    tier = np.where(is_named, Tier.PLACE, whole.tier)
+    whole = replace(whole, tier=tier, position=np.where(is_named, places, 0))
+    return whole.best(table.limit)
 
 
-def open_meaning(settings: Settings, index: OpenIndex, rows: Rows) -> Meaning:
-    """Return what scores by meaning with the encoder that the settings name."""
-    encoder = open_encoder(settings.encoding)
-    if encoder is None:
-        raise ConfigError("no embedding model", hint="set embedding.model")
-    spec = encoder.spec
-    file = settings.search.adapter
-    adapter = QueryAdapter.load(file, spec.id) if file else None
-    return Meaning(VectorIndex(index.snapshot, spec.id, spec.stand_in), encoder, rows, adapter)
-
-
-def _no_vectors(spec: ModelSpec | None) -> str:
-    why = f"the index has no vectors of {spec.id}" if spec else "embedding.model is none"
-    return f"searched by words alone: {why}"
-
-
-def features_of(settings: Settings, index: OpenIndex) -> Features:
-    """Return what works out features, with all that the index has of meaning."""
-    from pincite.search.feature_table import Features
-
-    rows = Rows(index)
-    spec = spec_of(settings.embedding)
-    if spec is None or not index.has_vectors(spec.id, spec.stand_in):
-        return Features(index, rows)
-    meaning = open_meaning(settings, index, rows)
-    tokens = TokenIndex(index.snapshot, spec.id)
-    late = None
-    if spec.has_tokens and not tokens.is_empty:
-        encoder = cast(TokenEncoder, meaning.encoder)
-        late = LateInteraction(tokens, encoder, rows, 0.0).matches
-    return Features(index, rows, meaning.cosines, late)
+def _split(share: Array, parts: Array, total: Array) -> Array:
+    """Return a share divided among parts in their proportion; the first gets what has none."""
+    has_parts = total > 0
+    found = np.full(parts.shape, np.nan)
+    found[~has_parts, 0] = share[~has_parts]
+    found[has_parts] = share[has_parts, None] * parts[has_parts] / total[has_parts, None]
+    return found

@@ -16,16 +16,19 @@ from pincite.model.addresses import cell_address, cell_at
 from pincite.model.editions import in_force, when
 from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
+from pincite.model.pages import PageRef
 from pincite.model.settings import Settings
 from pincite.model.tables import Cell, find_cells, has_words, is_named, parse_table
 from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking
+from pincite.search.build import build
 from pincite.search.candidates import Step
+from pincite.search.citing import CONTEXT_CHARS, PlaceToCite
 from pincite.search.explain import WhyNot, searched_in, why_not
 from pincite.search.late import WordMatch
 from pincite.search.metrics import Metrics
 from pincite.search.neighbours import Companion, companions
-from pincite.search.passages import Passage, cite, cite_place, passages
-from pincite.search.pipeline import Searcher, build
+from pincite.search.passages import Passage, passages
+from pincite.search.pipeline import Searcher
 from pincite.search.query import ParsedQuery
 from pincite.search.rerank import NAME as RERANK
 from pincite.search.similar import MAX_SIMILAR, MIN_COSINE, Similar, model_of
@@ -410,13 +413,53 @@ class IndexReader:
             hint="name the document or the column, or take them all: index.cells(…)",
         )
 
-    def cite(self, place: Passage | str, style: str = "plain", document: str | None = None) -> str:
-        """Return how to cite a passage, or a place by its locator: plain, markdown or bibtex."""
+    def cite(
+        self,
+        place: Passage | Chunk | str,
+        style: str = "plain",
+        document: str | None = None,
+        *,
+        links: str = "",
+    ) -> str:
+        """Return how to cite a passage or a place, also one by its locator.
+
+        Styles are plain, markdown, html, bibtex, ris, csl-json, bluebook, oscola and annotation;
+        ``links`` is where the documents stand on the web.
+        """
+        return self.cited(place, document, links=links).cite(style)
+
+    def cited(
+        self, place: Passage | Chunk | str, document: str | None = None, *, links: str = ""
+    ) -> PlaceToCite:
+        """Return a place with everything that a citation may say of it."""
+        if isinstance(place, str):
+            place = self.show(place, document)[0]
+        chunk = place.place if isinstance(place, Passage) else place
         if isinstance(place, Passage):
-            return cite(place, style)
-        chunk = self.show(place, document)[0]
-        page = self.snapshot.page_of(chunk)
-        return cite_place(self.snapshot.title(chunk.span.doc_id), chunk, page, style)
+            page = PageRef(place.page, place.page_label)
+        else:
+            page = self.snapshot.page_of(chunk)
+        span, text = chunk.span, self.snapshot.text(chunk.span.doc_id)
+        return PlaceToCite(
+            self.snapshot.title(span.doc_id),
+            chunk,
+            page,
+            meta=self.snapshot.meta(span.doc_id) or {},
+            identifiers=self._identifiers(chunk),
+            before=text[max(0, span.start - CONTEXT_CHARS) : span.start],
+            after=text[span.end : span.end + CONTEXT_CHARS],
+            links=links,
+        )
+
+    def _identifiers(self, chunk: Chunk) -> tuple[str, ...]:
+        """Return what a place's source calls it: USLM, Akoma Ntoso, ELI; then its work."""
+        above = self.snapshot.chunks_within(chunk.span.doc_id, 0, 1)
+        works = [each.id for each in above if each.kind == "document" and each.id != chunk.id]
+        facts = self.snapshot.facts([chunk.id, *works])
+        own = facts[chunk.id].identifiers if chunk.id in facts else ()
+        whole = [name for each in works if each in facts for name in facts[each].identifiers]
+        # Of a whole document, only what is a name everywhere: not "body", not "main".
+        return tuple(dict.fromkeys((*own, *(name for name in whole if "/" in name))))
 
     def close(self) -> None:
         if "snapshot" in vars(self):

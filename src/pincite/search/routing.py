@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from pincite.index.filters import Groups
 from pincite.index.opened import OpenIndex
 from pincite.model.tuning import RoutingTuning
-from pincite.search.gather import Route, WordScorer
+from pincite.model.types import Filters
 from pincite.search.query import ParsedQuery
+from pincite.search.row_scorers import WordScorer
 from pincite.store.files import Array
 
 # A group is judged by its best chunks: one may match by chance, many favour large groups.
@@ -24,6 +25,25 @@ DEPTH = 100
 SHARPNESS = 4.0
 # What a word in a group's name is worth beside the same word in its text (tuned: 0, 0.5, 1).
 NAME_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Groups with their shares of the evidence, best first, and how clear the choice is."""
+
+    names: tuple[str, ...]
+    shares: tuple[float, ...]
+    confidence: float  # 1: all evidence in one group; 0: the same in all
+    chosen: tuple[str, ...] = ()  # to be searched alone; none: search everything
+
+    def top(self, n: int) -> tuple[str, ...]:
+        return self.names[:n]
+
+    def narrowed(self, filters: Filters) -> Filters:
+        """Return filters for the chosen groups; those that name groups themselves stay."""
+        if not self.chosen or filters.groups:
+            return filters
+        return replace(filters, groups=tuple(sorted(self.chosen)))
 
 
 NOWHERE = Route((), (), 0.0)

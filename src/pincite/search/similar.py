@@ -11,7 +11,7 @@ from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex, Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.types import section_of
-from pincite.search.meaning import MeaningScores
+from pincite.search.row_scorers import MeaningScores
 from pincite.store.files import Array
 
 MAX_SIMILAR = 5

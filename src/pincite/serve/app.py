@@ -25,7 +25,13 @@ from pincite.mcp.server import http_app, make_server
 from pincite.model.settings import Settings
 from pincite.search.metrics import Histogram, Metrics, Outcome
 from pincite.search.reader import IndexReader
-from pincite.serve import ask_routes, document_routes, feedback_routes, openai_routes, search_routes
+from pincite.serve import (
+    ask_routes,
+    document_routes,
+    feedback_routes,
+    openai_routes,
+    search_routes,
+)
 from pincite.serve.errors import overloaded
 from pincite.serve.metrics import HttpMetrics
 from pincite.serve.page.mount import add_page

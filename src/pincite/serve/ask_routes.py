@@ -38,7 +38,8 @@ from pincite.serve.requests import (
 from pincite.serve.service import forget
 
 HEARTBEAT_SECONDS = 15.0
-Make = Callable[[Asker], Generator[Event]]
+# Events have a name and plain values: of answers, and of checks.
+Make = Callable[[IndexReader], Generator[Any]]
 logger = logging.getLogger("pincite.serve")
 
 
@@ -60,7 +61,7 @@ class AnswerStream:
         """Yield the events, in one thread at a time; closing it gives the index back."""
         with lease as index:
             self.generation = generation_of(index)
-            with closing(make(Asker(index))) as events:
+            with closing(make(index)) as events:
                 for event in events:
                     if isinstance(event, ErrorEvent):
                         raise event.error
@@ -212,7 +213,7 @@ async def ask(body: AskBody, request: Request, visit: Reader) -> Response:
     answering = AnswerRequest(visit, body.collection, body.question, body.k, filters)
     if not wants_stream(body.stream, request):
         return reply(await answering.whole())
-    return event_stream(_lines(await answering.stream()))
+    return event_stream(event_lines(await answering.stream()))
 
 
 class OldBody(BaseModel):
@@ -235,7 +236,7 @@ async def old_ask(body: OldBody, request: Request, visit: Reader) -> Response:
     answering = AnswerRequest(visit, body.collection, body.query, body.k)
     if request.headers.get("accept", "").strip() == "application/json":
         return reply(await answering.whole())
-    return event_stream(_lines(await answering.stream()))
+    return event_stream(event_lines(await answering.stream()))
 
 
 def wants_stream(asked: bool | None, request: Request) -> bool:
@@ -267,8 +268,8 @@ class AnswerRequest:
     async def stream(self) -> AnswerStream:
         """Return the answer that has begun."""
 
-        def make(asker: Asker) -> Generator[Event]:
-            return asker.ask(self.question, **self._how)
+        def make(index: IndexReader) -> Generator[Event]:
+            return Asker(index).ask(self.question, **self._how)
 
         stream = AnswerStream(self.visit, self._lease(), make)
         await stream.begin()
@@ -287,7 +288,7 @@ class AnswerRequest:
         return await service.asking.run(self.visit.caller.id, service.limits.ask_seconds, work)
 
 
-async def _lines(
+async def event_lines(
     stream: AnswerStream, keep: Callable[[str], Awaitable[None]] | None = None
 ) -> AsyncIterator[str]:
     """Yield the events as they go over the wire; those of a chat keep the answer."""
@@ -361,7 +362,7 @@ async def say(session: SessionId, body: MessageBody, request: Request, visit: Re
     remember = partial(sessions.add, visit.caller.id, session, question)
     if wants_stream(body.stream, request):
         keep = partial(visit.service.asking.go_on, visit.caller.id, remember)
-        return event_stream(_lines(await answering.stream(), keep))
+        return event_stream(event_lines(await answering.stream(), keep))
     answer = await answering.whole()
     await visit.in_thread(remember, answer["text"])
     return reply(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from pincite.model.editions import edition_of, parse_date
@@ -132,6 +133,25 @@ def _place(index: IndexReader, chunk: Chunk) -> dict[str, Any]:
         "span": [chunk.span.start, chunk.span.end],
         "text": chunk.text,
         "children": [child.locator for child in index.children(chunk)],
+    }
+
+
+def cited(
+    index: IndexReader,
+    place: str,
+    style: str,
+    document: str | None = None,
+    links: str = "",
+    as_of: date | None = None,
+) -> dict[str, Any]:
+    """Return how to cite the first place of a name, and which other documents have one."""
+    first, *more = index.show(place, document, as_of=as_of)
+    return {
+        "document": first.span.doc_id,
+        "locator": first.locator,
+        "style": style,
+        "citation": index.cite(first, style, links=links),
+        "others": list(dict.fromkeys(each.span.doc_id for each in more)),
     }
 
 

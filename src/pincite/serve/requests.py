@@ -77,7 +77,6 @@ class FilterBody(Strict):
         return Filters(**values)
 
 
-CHECKED_CHARS = 500_000  # of a text to check
 Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARS, pattern=r"\S")]
 Count = Annotated[int, Field(ge=1, le=MAX_HITS)]
 CollectionName = Annotated[
@@ -125,13 +124,6 @@ class CellBody(Strict):
     row: Annotated[Locator, Field(examples=["95 mm²"])]
     column: Annotated[Name, Field(examples=["electrode copper"])] = ""
     document: Name | None = None
-    collection: CollectionName = ""
-
-
-class CheckBody(Strict):
-    """A text to check against the documents."""
-
-    text: Annotated[str, Field(min_length=1, max_length=CHECKED_CHARS)]
     collection: CollectionName = ""
 
 
@@ -210,25 +202,6 @@ SIMILAR = schema(
     "SimilarPlace", document=str, locator=str, chunk=str, path=list[str], text=str, cosine=float
 )
 SimilarReply = schema("SimilarReply", **FROM, places=[SIMILAR])
-CHECKED = schema(
-    "CheckedClaimReply",
-    kind=str,
-    start=int,
-    end=int,
-    text=str,
-    verdict=str,
-    failed=bool,
-    reason=str,
-    cited=str,
-    evidence=dict[str, Any] | None,
-    remedy=described(str, "The exact words to paste, or the right place."),
-    changes=list[dict[str, str]],
-    probability=described(float | None, "That a statement is supported."),
-)
-CheckReply = schema(
-    "CheckReply", **FROM, claims=[CHECKED], counts=dict[str, int], failed=int, notes=list[str]
-)
-
 # Statuses that any route may answer with.
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorReply, "description": description}

@@ -1,37 +1,43 @@
-"""Search and re-ranking over HTTP."""
+"""Search, checking, citing and re-ranking over HTTP."""
 
 from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from pincite.check.checker import Checker
+from pincite.check.values import CheckedClaim, CheckReport
+from pincite.client.values import CitedText
 from pincite.encode.encoders import open_encoder
 from pincite.encode.models import Encoder
 from pincite.model.errors import ConfigError
 from pincite.model.settings import Settings
 from pincite.model.types import PairScorer
+from pincite.search.citing import CitingStyle
+from pincite.search.pair_scorers import LazyScorer, open_scorer
 from pincite.search.reader import IndexReader
-from pincite.search.scorers import LazyScorer, open_scorer
 from pincite.search.windows import checked, stretches
 from pincite.serve import reading
+from pincite.serve.ask_routes import STREAM, AnswerStream, event_lines, event_stream, wants_stream
 from pincite.serve.errors import ServiceError
 from pincite.serve.requests import (
     ERRORS,
+    FROM,
     CellBody,
     CellsReply,
-    CheckBody,
-    CheckReply,
+    CollectionName,
     ExplainBody,
     ExplainReply,
+    Locator,
+    Name,
     Reader,
     SearchBody,
     SearchReply,
@@ -39,7 +45,10 @@ from pincite.serve.requests import (
     ShowReply,
     SimilarBody,
     SimilarReply,
+    Strict,
+    described,
     reply,
+    schema,
 )
 from pincite.serve.service import SearchService
 
@@ -102,9 +111,84 @@ async def similar(body: SimilarBody, visit: Reader) -> Response:
     return await visit.answer(body.collection, work)
 
 
-@search_router.post("/check", response_model=CheckReply)
-async def check(body: CheckBody, visit: Reader) -> Response:
+CHECKED_CHARS = 500_000  # of a text to check
+
+
+class CheckBody(Strict):
+    """A text to check against the documents."""
+
+    text: Annotated[str, Field(min_length=1, max_length=CHECKED_CHARS)]
+    collection: CollectionName = ""
+    stream: bool | None = Field(
+        None, description="Verdicts as they are reached; left out: as the header Accept wishes."
+    )
+
+
+CHECKED = schema(
+    "CheckedClaimReply",
+    kind=str,
+    start=int,
+    end=int,
+    text=str,
+    verdict=str,
+    failed=bool,
+    reason=str,
+    cited=str,
+    evidence=dict[str, Any] | None,
+    remedy=described(str, "The exact words to paste, or the right place."),
+    changes=list[dict[str, str]],
+    probability=described(float | None, "That a statement is supported."),
+)
+CheckReply = schema(
+    "CheckReply", **FROM, claims=[CHECKED], counts=dict[str, int], failed=int, notes=list[str]
+)
+CiteReply = schema("CiteReply", CitedText)
+EXAMPLE = """id: 1
+event: claim
+data: {"kind": "quotation", "start": 14, "end": 60, "verdict": "altered", …}
+
+id: 2
+event: complete
+data: {"counts": {"altered": 1}, "failed": 1, "notes": [], "generation": 3}
+"""
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report, or its verdicts one after the other.",
+        "content": {STREAM: {"example": EXAMPLE}},
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimEvent:
+    """A claim that was checked."""
+
+    name: ClassVar[str] = "claim"
+    claim: CheckedClaim
+
+    def plain(self) -> dict[str, Any]:
+        return self.claim.plain()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEvent:
+    """The end of a check: how many claims have which verdict."""
+
+    name: ClassVar[str] = "complete"
+    report: CheckReport
+    generation: int
+
+    def plain(self) -> dict[str, Any]:
+        told = self.report.plain()
+        del told["claims"]  # each was told before
+        return {**told, "generation": self.generation}
+
+
+@search_router.post("/check", response_model=CheckReply, responses=STREAMED)
+async def check(body: CheckBody, request: Request, visit: Reader) -> Response:
     """Check every quotation, number and citation of a text, each with evidence and remedy."""
+    if wants_stream(body.stream, request):
+        return event_stream(await _streamed(body, visit))
 
     def work(index: IndexReader) -> dict[str, Any]:
         report = Checker(index).check(body.text)
@@ -112,6 +196,41 @@ async def check(body: CheckBody, visit: Reader) -> Response:
         return report.plain()
 
     return await visit.answer(body.collection, work)
+
+
+async def _streamed(body: CheckBody, visit: Reader) -> AsyncIterator[str]:
+    """Return the lines of a check that has begun; others have their turn between two claims."""
+
+    def make(index: IndexReader) -> Generator[ClaimEvent | ReportEvent]:
+        found = []
+        checking = Checker(index).stream(body.text)
+        for claim in checking.claims:
+            found.append(claim)
+            yield ClaimEvent(claim)
+        visit.asked.facts["hits"] = len(found)
+        yield ReportEvent(CheckReport(tuple(found), checking.notes), reading.generation_of(index))
+
+    lease = visit.collection(body.collection).lease(visit.caller.access)
+    stream = AnswerStream(visit, lease, make)
+    await stream.begin()
+    return event_lines(stream)
+
+
+@search_router.get("/cite", response_model=CiteReply)
+async def cite(
+    visit: Reader,
+    place: Annotated[Locator, Query(examples=["210.8(A)(2)"])],
+    style: Annotated[CitingStyle, Query(alias="as")] = "plain",
+    document: Name | None = None,
+    links: Annotated[Name, Query(description="Where the documents stand on the web.")] = "",
+    collection: CollectionName = "",
+) -> Response:
+    """Cite a place, as people, reference managers or annotations do."""
+
+    def work(index: IndexReader) -> dict[str, Any]:
+        return reading.cited(index, place, style, document, links)
+
+    return await visit.answer(collection, work)
 
 
 # Pairs until others have their turn.

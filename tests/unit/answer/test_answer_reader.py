@@ -10,10 +10,13 @@ import pytest
 from experiments.indexes import make_index
 from pincite.answer.asker import Asker
 from pincite.answer.reader import best_stretch
-from pincite.answer.wanted import asks_yes_or_no
+from pincite.answer.wanted import Wanted, asks_yes_or_no
+from pincite.answer.windows import WindowPiece
 from pincite.api import Index
+from pincite.model.sentences import TextUnit
 from pincite.model.settings import Answering, Settings
 from pincite.model.tables import Table, cell_at
+from pincite.model.types import Span
 
 RULES = """\
 # Harbour Rules
@@ -29,6 +32,20 @@ A berth costs 45 euros a night. Boats of the rescue service pay nothing.
 ## 5 Fires
 
 No person shall light a fire on a pontoon.
+
+## 7 Boats
+
+No boat shall carry:
+
+(1) Fireworks, whatever their size, unless the harbour master has seen them and has given leave
+in writing, which is kept on board with the papers of the boat and is shown to whoever asks:
+
+(i) in the outer harbour, where this holds between sunset and sunrise on every day of the year, and
+on Sundays all day, and where boats that are longer than twelve metres keep away from the pier;
+
+(ii) in the inner harbour, where it always holds, and where nobody may go ashore with any of them;
+
+(2) Amplified music, other than for the safety of those on board.
 
 ## 6 Figures
 
@@ -56,6 +73,7 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
         ("How many visiting boats were there in 2020?", "3,977"),
         ("How many rescue calls were there in 2021?", "61"),
         ("May a person light a fire on a pontoon?", "no"),
+        ("May a boat carry amplified music?", "no"),
     ],
 )
 def test_the_short_answer_is_found(asker: Asker, question: str, short: str) -> None:
@@ -74,6 +92,33 @@ def test_a_short_answer_stands_inside_its_quotation(asker: Asker) -> None:
 def test_a_figure_of_another_year_is_never_the_answer(asker: Asker) -> None:
     answer = asker.answer("How many visiting boats were there in 2017?")
     assert answer.short not in ("4,310", "3,977")
+
+
+def test_words_that_no_document_has_are_asked_about_too(asker: Asker) -> None:
+    index = asker.index
+    for question in ("Who won the chess tournament?", "What is the fine for spitting?"):
+        evidence = asker.found(question)
+        assert evidence.features["words"] < 0.5
+        assert Asker(index).answer(question).state != "found"
+
+
+@pytest.mark.parametrize(
+    ("question", "about", "is_allowed"),
+    [
+        ("Net income in the third quarter of 2017?", "2017 > Net income | Q3", True),
+        ("Net income in the third quarter of 2017?", "2018 > Net income | Q3", False),
+        ("Net income in the third quarter of 2017?", "Net income | Quarter Ended June 30", False),
+        ("Net income in 2017?", "Net income | Quarter Ended June 30", True),
+        ("Net income in 2017?", "Net income | 2016", False),
+        ("Net income?", "2018 > Net income | 2018", True),
+    ],
+)
+def test_cells_of_other_years_and_quarters_are_no_answer(
+    question: str, about: str, is_allowed: bool
+) -> None:
+    unit = TextUnit(0, 3, "row")
+    piece = WindowPiece(0, 3, Span("report.md", 0, 3), unit, 1, 0, None, about)
+    assert Wanted.by(question).allows(piece) is is_allowed
 
 
 def test_without_the_reader_sentences_are_quoted(asker: Asker) -> None:

@@ -53,6 +53,22 @@ def test_a_row_is_read_with_its_group_its_label_and_the_heads() -> None:
     assert rest.text == "Notes follow.\nThey are short."
 
 
+def test_items_in_a_later_window_stand_under_the_words_that_lead_into_them() -> None:
+    long = "which is said at length, " * 12
+    rules = f"""\
+No station shall transmit:
+(1) Messages for hire, {long}with the following exceptions:
+(i) A teacher may, {long}and so on. This goes on.
+(ii) A club may, {long}and so on.
+(2) Music, {long}or noise.
+
+It ends here, {long}at last.
+"""
+    found = {each.text[:4].strip(): each.heading for each in read(rules)}
+    assert found["(2)"] == "A › One › No station shall transmit:"
+    assert found["It e"] == "A › One"
+
+
 def test_a_heading_inside_a_source_is_above_what_follows_it() -> None:
     (before, after) = read("First.\n\n## Noise\n\nNo boat shall sound.\n")
     assert (before.heading, after.heading) == ("A › One", "A › One › Noise")

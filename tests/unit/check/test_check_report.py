@@ -45,3 +45,15 @@ def test_every_verdict_has_a_name() -> None:
         verdict for verdict, (_, colour) in NAMES.items() if colour in ("red", "yellow")
     } == FAILED
     assert position(line_of("a\n\nb"), 3) == (3, 1)
+
+
+def test_a_page_is_shown_once_beside_its_claims() -> None:
+    source = SourceEvidence(
+        "code.pdf", "1", "Code, 1, p. 2", "two", Span("code.pdf", 0, 3), page=2, page_label="ii"
+    )
+    claim = CheckedClaim("quotation", 0, 3, "two", "exact", evidence=source)
+    page = html(CheckReport((claim, claim)), "draft.md", {("code.pdf", 2): b"picture"})
+    assert (
+        page.count('<img alt="Page ii of code.pdf" src="data:image/png;base64,cGljdHVyZQ==">') == 1
+    )
+    assert "img-src data:" in page

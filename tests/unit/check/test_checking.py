@@ -218,7 +218,7 @@ def test_the_report_counts(checker: Checker) -> None:
     plain = report.plain()
     assert plain["failed"] == 1
     assert plain["claims"][0]["changes"] == [{"source": "vessel", "written": "ship"}]
-    assert [each.verdict for each in checker.stream("Compare § 12.1(c).")] == ["exact"]
+    assert [each.verdict for each in checker.stream("Compare § 12.1(c).").claims] == ["exact"]
 
 
 def test_offsets_are_of_the_text(checker: Checker, tmp_path: Path) -> None:

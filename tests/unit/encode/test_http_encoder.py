@@ -24,7 +24,7 @@ from pincite.index.opened import OpenIndex
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.settings import EmbeddingSettings, Encoding, Settings, load_settings
 from pincite.model.types import Query
-from pincite.search.pipeline import build
+from pincite.search.build import build
 from pincite.store.snapshot import Snapshot
 from pincite.update import embed_index, ingest_files
 

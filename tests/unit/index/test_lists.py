@@ -16,7 +16,7 @@ from pincite.index.opened import Rows
 from pincite.index.ragged import lists_of, looked_at, nearest_lists
 from pincite.index.vectors import VectorIndex, packed
 from pincite.model.errors import ModelError
-from pincite.search.meaning import MeaningScores
+from pincite.search.row_scorers import MeaningScores
 from pincite.store.files import Array, write_folder
 from pincite.store.manifest import VECTORS, VectorEntry
 from pincite.store.segment import Vectors

@@ -100,7 +100,7 @@ def test_reading_pairs_needs_less_than_half_a_gigabyte() -> None:
     # Not ru_maxrss: a process inherits that of the one that started it.
     code = (
         "import re; from pincite.model.settings import Reranking;"
-        "from pincite.search.scorers import open_scorer;"
+        "from pincite.search.pair_scorers import open_scorer;"
         "scorer = open_scorer(Reranking(enabled=True));"
         "scorer.score('how far apart are rods', ['rods stand apart ' * 100] * 24);"
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"

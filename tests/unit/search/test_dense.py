@@ -15,9 +15,9 @@ from pincite.index.opened import Rows
 from pincite.index.vectors import VectorIndex
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates, fused
-from pincite.search.gather import Gather
-from pincite.search.meaning import Meaning
+from pincite.search.pipeline import Gather
 from pincite.search.query import ParsedQuery
+from pincite.search.row_scorers import Meaning
 
 TEXT = (
     "# Rules\n\n## 1 Permits\n\nA permit has a duration.\n\n## 2 Hot work\n\nIt needs a permit.\n"

@@ -16,9 +16,9 @@ from pincite.model.types import Filters
 from pincite.search.candidates import Candidates
 from pincite.search.documents import DOCUMENT, DocumentFactors, weigh
 from pincite.search.explain import proposals
-from pincite.search.gather import Gather, WordScorer
-from pincite.search.meaning import MeaningScores
+from pincite.search.pipeline import Gather
 from pincite.search.query import ParsedQuery
+from pincite.search.row_scorers import MeaningScores, WordScorer
 from pincite.store.files import Array
 
 MANY = 6

@@ -11,8 +11,8 @@ from pincite.api import Index
 from pincite.model.locators import locator_key
 from pincite.model.settings import IngestSettings, SearchSettings, Settings
 from pincite.model.types import Query
+from pincite.search.build import build
 from pincite.search.neighbours import Neighbours
-from pincite.search.pipeline import build
 from pincite.search.query import find_entities
 
 CODE = """# Wiring Code

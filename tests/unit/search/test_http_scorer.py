@@ -16,7 +16,7 @@ from pincite.api import Index
 from pincite.model.errors import ConfigError, ModelError, PinciteError
 from pincite.model.settings import Reranking, Settings
 from pincite.search.http_scorer import HttpScorer
-from pincite.search.scorers import open_scorer
+from pincite.search.pair_scorers import open_scorer
 from pincite.search.windows import BadScores
 
 SECRET = "co-very-secret-0123456789"

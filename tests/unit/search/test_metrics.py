@@ -14,7 +14,7 @@ import pytest
 from pincite.api import Index
 from pincite.model.settings import Settings, merged
 from pincite.search.metrics import Histogram, Metrics
-from pincite.search.scorers import LazyScorer
+from pincite.search.pair_scorers import LazyScorer
 
 SECRET = "confidential fuse question"
 TEXTS = {f"{n}.md": f"# Book {n}\n\n## {n}.1 Fuse\n\nThe fuse question {n}.\n" for n in range(4)}

@@ -14,12 +14,12 @@ from pincite.api import Index
 from pincite.model.errors import ModelError
 from pincite.model.settings import Reranking, SearchSettings, Settings, merged
 from pincite.model.types import Query
+from pincite.search.build import build
 from pincite.search.candidates import Candidates
 from pincite.search.guard import Breaker
-from pincite.search.pipeline import build
+from pincite.search.pair_scorers import LazyScorer
 from pincite.search.query import ParsedQuery
 from pincite.search.rerank import CrossEncode
-from pincite.search.scorers import LazyScorer
 from pincite.search.windows import select_windows, windows_of
 
 MakeIndex = Callable[..., Index]

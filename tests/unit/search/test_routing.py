@@ -12,8 +12,9 @@ from pincite.index.filters import Groups
 from pincite.model.settings import Settings, merged
 from pincite.model.tuning import RoutingTuning
 from pincite.model.types import Filters, Query
-from pincite.search.gather import Route
-from pincite.search.pipeline import Searcher, build
+from pincite.search.build import build
+from pincite.search.pipeline import Searcher
+from pincite.search.routing import Route
 
 TEXTS = {
     "law/fees.md": "# Fees\n\n## Harbour\n\nA fee is due.\n\n## Lamps\n\nNo fee for lamps.\n",

@@ -12,9 +12,9 @@ import pytest
 
 from pincite.model.errors import ConfigError, ModelError
 from pincite.model.settings import Reranking, load_settings
-from pincite.search import scorers
+from pincite.search import pair_scorers
 from pincite.search.http_scorer import HttpScorer
-from pincite.search.scorers import LazyScorer, open_scorer
+from pincite.search.pair_scorers import LazyScorer, open_scorer
 
 ON = Reranking(enabled=True)
 
@@ -80,7 +80,7 @@ def test_a_model_that_cannot_run_here_is_explained(monkeypatch: pytest.MonkeyPat
     def missing(name: str) -> None:
         raise ImportError(f"no module {name}")
 
-    monkeypatch.setattr(scorers, "import_module", missing)
+    monkeypatch.setattr(pair_scorers, "import_module", missing)
     with pytest.raises(ModelError, match="'some-model'") as caught:
-        LazyScorer("x", lambda: scorers._load("some-model", 0)).score("q", ["a"])
+        LazyScorer("x", lambda: pair_scorers._load("some-model", 0)).score("q", ["a"])
     assert "rerank.url" in caught.value.hint

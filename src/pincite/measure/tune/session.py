@@ -37,8 +37,8 @@ from pincite.measure.tune.trials import TrialOptions, TrialRunner
 from pincite.model.errors import MALFORMED, ConfigError, MissingExtra, SourceError, require
 from pincite.model.settings import USUAL_WEIGHT, Settings
 from pincite.read.load import find_files
+from pincite.search.pair_scorers import open_scorer
 from pincite.search.ranker import RankerModel
-from pincite.search.scorers import open_scorer
 from pincite.store.files import write_durably
 from pincite.store.location import exists
 from pincite.store.manifest import current, pointer_text

@@ -22,11 +22,11 @@ from pincite.model.errors import SourceError
 from pincite.model.settings import LATE, RerankSettings, Settings
 from pincite.model.tuning import RerankTuning
 from pincite.model.types import Chunk, Filters, PairScorer, Query, section_of
+from pincite.search.build import RERANKED, build
 from pincite.search.candidates import Candidates
 from pincite.search.feature_table import NAMES, Features
-from pincite.search.gather import Gather, RowScorer, Scores
 from pincite.search.learned import feature_lines, judged
-from pincite.search.pipeline import RERANKED, Searcher, Stage, build
+from pincite.search.pipeline import Gather, RowScorer, Scores, Searcher, Stage
 from pincite.search.query import ParsedQuery
 from pincite.search.ranker import RankerModel
 

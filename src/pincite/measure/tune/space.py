@@ -19,7 +19,7 @@ from pincite.index.postings import Array
 from pincite.model.errors import IndexBusy, StaleIndex, StoreError
 from pincite.model.settings import LATE, Settings, flat, merged, nested
 from pincite.model.types import PairScorer
-from pincite.search.pipeline import RERANKED
+from pincite.search.build import RERANKED
 
 
 class Watcher(Protocol):

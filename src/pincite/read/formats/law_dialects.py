@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pincite.model.dates import as_iso
 from pincite.model.locators import heading_label
-from pincite.read.extracted import ExtractedText
+from pincite.read.extracted import ExtractedText, SourceIdentifier
 from pincite.read.formats.blocks import (
     BlockWriter,
     GridCell,
@@ -21,7 +21,13 @@ from pincite.read.formats.blocks import (
     spread,
     titled,
 )
-from pincite.read.formats.xml import Element, ElementSpans, elements, local_name
+from pincite.read.formats.xml import (
+    MAX_IDENTIFIER,
+    Element,
+    ElementSpans,
+    elements,
+    local_name,
+)
 from pincite.read.structure.clauses import TERM
 
 ROOTS = {
@@ -99,6 +105,9 @@ def read(root: Element, name: str) -> ExtractedText:
     since = next(filter(None, dates), "")
     parsed = writer.parsed(title, language)
     found = walk.spans.identifiers(root)
+    works = (e.get("value", "").strip() for e in root.iterfind(".//{*}FRBRWork/{*}FRBRuri"))
+    if work := next(filter(None, works), ""):  # often the law's ELI
+        found.append(SourceIdentifier(work[:MAX_IDENTIFIER], 0, writer.end))
     return replace(parsed, meta={"effective": since} if since else {}, identifiers=found)
 
 

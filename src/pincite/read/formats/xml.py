@@ -58,7 +58,7 @@ _IDENTIFIERS = (
     *("identifier", "id", "eId", "wId", "GUID", "temporalId", "IDENTIFIER", "NODE", "ID"),
     *("{http://www.w3.org/XML/1998/namespace}id", f"{_LIMS}id", f"{_LIMS}fid"),
 )
-_MAX_IDENTIFIER = 300
+MAX_IDENTIFIER = 300
 
 
 class ElementSpans:
@@ -88,6 +88,6 @@ class ElementSpans:
             self._spans[element] = span = span or (0, self._writer.end)
             names = dict.fromkeys(element.get(name, "").strip() for name in _IDENTIFIERS)
             found += [
-                SourceIdentifier(name, *span) for name in names if 0 < len(name) <= _MAX_IDENTIFIER
+                SourceIdentifier(name, *span) for name in names if 0 < len(name) <= MAX_IDENTIFIER
             ]
         return found

@@ -207,6 +207,7 @@ AREAS = (
     Area("judge", "/judge", "Judge"),
     Area("measure", "/measure", "Measure"),
     Area("corpus", "/corpus", "Corpus"),
+    Area("check", "/check", "Check"),
 )
 
 

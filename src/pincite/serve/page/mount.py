@@ -11,7 +11,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from pincite.serve.errors import ServiceError
-from pincite.serve.page import corpus_page, judge_page, measure_page, read_page, search_page
+from pincite.serve.page import (
+    check_page,
+    corpus_page,
+    judge_page,
+    measure_page,
+    read_page,
+    search_page,
+)
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import FOLDER, Look, PageRoute, render
 from pincite.serve.requests import KEY_COOKIE, TheService
@@ -73,6 +80,7 @@ ROUTERS = (
     judge_page.router,
     measure_page.router,
     corpus_page.router,
+    check_page.router,
     router,
 )
 

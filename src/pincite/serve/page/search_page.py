@@ -17,9 +17,9 @@ from fastapi.responses import Response
 from pincite.model.editions import in_force, parse_date
 from pincite.model.errors import ConfigError
 from pincite.model.types import Filters, Query
+from pincite.search.build import PRESETS
 from pincite.search.explain import stages
 from pincite.search.passages import Passage, passage_values
-from pincite.search.pipeline import PRESETS
 from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
 from pincite.serve.page.look import MAX_HITS, Look, PageRoute, TheLook, render, span_of

@@ -120,3 +120,13 @@ def test_pages_of_a_text_with_form_feeds(tmp_path: Path) -> None:
     with Index.open(tmp_path / "index") as opened:
         answer = Asker(opened).answer("Do two rods stand apart?")
         assert {each.page for each in answer.citations if "two" in each.quote} == {2}
+
+
+def test_a_report_of_a_check_shows_the_page(index: Index, tmp_path: Path) -> None:
+    draft, page = tmp_path / "draft.md", tmp_path / "draft.html"
+    draft.write_text(f"It says “{RODS}”.", encoding="utf-8")
+    asked = ["check", str(draft), "--html", str(page), "--index", str(index.location)]
+    told = CliRunner().invoke(app, asked)
+    assert told.exit_code == 0, told.output
+    shown = page.read_text(encoding="utf-8")
+    assert "Page 12 of rods.pdf" in shown and "data:image/png;base64,iVBOR" in shown
