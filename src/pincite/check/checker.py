@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pincite.check.citations import WrittenCitation
 from pincite.check.claims import Claim, read_claims
 from pincite.check.places import PlaceResolver, Resolved
-from pincite.check.quotations import Found, QuotationFinder
+from pincite.check.quotations import CANDIDATES, Found, QuotationFinder
 from pincite.check.rules import without_polarity
 from pincite.check.support import (
     Support,
@@ -120,7 +120,8 @@ class Checker:
         if leads and all(lead.lead == "outside" for lead in resolved):
             return replace(plain, verdict="outside", reason=resolved[0].reason)
         others = [doc_id for doc_id in self._quotes.candidates(quote) if doc_id not in named]
-        found = self._quotes.exact(quote, named) or self._quotes.exact(quote, others)
+        looked_into = (named, others[:CANDIDATES], others[CANDIDATES:])
+        found = next(filter(None, (self._quotes.exact(quote, each) for each in looked_into)), [])
         exact = [each for each in found if each.change is None]
         inside = [each for each in exact if self._is_inside(each, leads)]
         if inside:

@@ -19,7 +19,8 @@ from pincite.model.markup import read_markup
 from pincite.model.patterns import lazy_pattern
 
 # A number, a word, or a sign that changes what is said: 5 % is not $ 5.
-_RUN = lazy_pattern(r"\d+(?:[.,/:]\d+)+(?![^\W_])|[^\W_]+|[%‰$€£¥§°<>≤≥=±×÷]")
+# A label that is glued to its heading, "18.1.1Period", is one of its own.
+_RUN = lazy_pattern(r"\d++(?:[.,/:]\d++)++(?:(?![^\W_])|(?=[A-Z][a-z]))|[^\W_]+|[%‰$€£¥§°<>≤≥=±×÷]")
 # At the start of a line, or a footnote's mark: who quotes may leave these out.
 _LABELS = lazy_pattern(
     r"^[ \t>#*_]*(?:(?:\([0-9A-Za-z.]{1,6}\)[ \t]*){1,4}"

@@ -22,7 +22,8 @@ from pincite.store.files import Array
 
 FOLDED_DOCUMENTS = 64  # kept
 MAX_TERMS = 48  # of a quotation, the rarest of which find the chunks that may hold it
-CANDIDATES = 12  # chunks that are looked into
+CANDIDATES = 12  # chunks that are looked into, and if it is in none of them:
+FURTHER = 48
 SHINGLES = (3, 4)  # words that anchor a changed quotation: of a short one, and of others
 LONG = 14  # words of a quotation that is not short
 MAX_ANCHORS = 64  # places of one shingle that are looked at
@@ -57,7 +58,8 @@ class QuotationFinder:
         self._index = index
         self._snapshot = index.snapshot
         self._rows = Rows(index.opened)
-        self._scorer = Bm25Scorer(index.opened.lexical, Bm25())
+        # However often words come and however long a chunk is: what is quoted has them all.
+        self._scorer = Bm25Scorer(index.opened.lexical, Bm25(k1=0.0))
         self.folded = lru_cache(maxsize=FOLDED_DOCUMENTS)(self._fold)
 
     def _fold(self, doc_id: str) -> Folded:
@@ -103,18 +105,18 @@ class QuotationFinder:
             if not known:
                 continue
             rows, scores = self._scored(known[:MAX_TERMS])
-            best = self._rows.best(np.arange(len(rows)), scores, CANDIDATES, names=rows)
+            best = self._rows.best(np.arange(len(rows)), scores, FURTHER, names=rows)
             ids = [self._rows.ids[rows[at]].decode() for at in best]
             places = self._snapshot.get(ids)
             for chunk, at in zip(places, best, strict=True):
                 scored[chunk.span.doc_id] = max(scored[chunk.span.doc_id], int(1000 * scores[at]))
-        return [doc_id for doc_id, _ in scored.most_common(CANDIDATES)]
+        return [doc_id for doc_id, _ in scored.most_common()]
 
     def _scored(self, terms: Sequence[Term]) -> tuple[Array, Array]:
         rows, scores = [], []
         for number, offset in enumerate(self._rows.offsets[:-1]):
             values = self._scorer.scores(terms, number)
-            inner = top_rows(values, 4 * CANDIDATES)
+            inner = top_rows(values, 4 * FURTHER)
             rows.append(inner + offset)
             scores.append(values[inner])
         every, worth = np.concatenate(rows), np.concatenate(scores)

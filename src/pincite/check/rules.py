@@ -1,7 +1,8 @@
 """What turns a rule round or changes it: negation, modality, bounds, order in time, figures.
 
-Two questions are answered, both by tables that can be read: what a change of words in a quotation
-is (``kind_of_change``), and whether a sentence says the opposite of another (``opposite``).
+Questions are answered by tables that can be read: what a change of words in a quotation is
+(``kind_of_change``), what a sentence does (``norms``, ``denies``), and whether one says the
+opposite of another (``opposite``). Who answers yes or no reads the same (``answer/polarity.py``).
 """
 
 from __future__ import annotations
@@ -140,31 +141,32 @@ def _are_units(removed: Sequence[str], added: Sequence[str], before: str) -> boo
 
 _MODAL = r"(?:shall|must|may|can|could|will|should|might)"
 _BE = r"(?:is|are|be|was|were)"
-_ALLOWED = r"(?:permitted|allowed|authori[sz]ed|entitled)"
-_OBLIGED = r"(?:required|obliged|obligated)"
+_ALLOWED = r"(?:permitted|allowed|authori[sz]ed|entitled|lawful)"
+_OBLIGED = r"(?:required|obliged|obligated|necessary|mandatory)"
 # The first that fits takes its words away from those below.
 _NORMS: tuple[tuple[Norm, str], ...] = (
     (
         "need not",
-        rf"\bneeds? not\b|\bneedn['’]t\b|\b(?:{_BE}|do|does|shall)(?: not|n['’]t)"
-        rf"(?: be)? (?:{_OBLIGED}|need|have to)\b|\b(?:muss|müssen) nicht\b"
+        rf"\bneeds? not\b|\bneedn['’]t\b|\b(?:do|does|did)(?: not|n['’]t) (?:need|have to)\b"
+        rf"|(?:\bnot|n['’]t)(?: be)? {_OBLIGED}\b|\b(?:muss|müssen) nicht\b"
+        rf"|\bno [\w ,-]{{1,60}}? (?:is|are|shall be) {_OBLIGED}\b"
         r"|\bnicht (?:verpflichtet|erforderlich)\b|\bn['’]est pas tenue?\b|\bnon è tenut[oa]\b",
     ),
     (
         "must not",
         rf"\b{_MODAL} (?:\w+ )?(?:not|never|in no event)\b|\bcannot\b"
         rf"|\b(?:can|mustn|shan|won)['’]t\b"
-        rf"|\b{_BE} (?:\w+ )?(?:prohibited|forbidden|barred|unlawful|illegal)\b"
+        r"|\b(?:prohibit(?:s|ed)?|forbids?|forbidden|barred|unlawful|illegal|impermissible)\b"
         rf"|\b(?:not|never) (?:\w+ )?{_ALLOWED}\b"
-        r"|\b(?:no|neither|nor) (?:[\w-]+ ){1,6}?(?:may|shall|can|must"
-        rf"|(?:is|are) {_ALLOWED})\b|\bprohibits?\b|\bforbids?\b"
+        r"|\b(?:no|neither|nor)\s[^.:;]{1,80}?\b(?:may|shall|can|must|will"
+        rf"|(?:is|are) {_ALLOWED})\b"
         r"|\b(?:darf|dürfen)\b[^.;]{0,60}\b(?:nicht|kein\w*)\b"
         r"|\bne (?:peut|peuvent|doit|doivent)\b|\bnon (?:può|possono|deve|devono)\b"
         r"|\bno (?:puede|pueden|debe|deben)\b",
     ),
     (
         "must",
-        rf"\b(?:shall|must|requires?|mandatory)\b|\b{_BE} (?:\w+ )?{_OBLIGED}\b"
+        rf"\b(?:shall|must|requires?)\b|\b{_BE} (?:\w+ )?{_OBLIGED}\b"
         r"|\b(?:has|have|had) to\b|\b(?:muss|müssen|doit|doivent|deve|devono|debe|deben)\b",
     ),
     (
@@ -177,6 +179,7 @@ _NORM_PATTERNS = [(norm, lazy_pattern(pattern, re.IGNORECASE)) for norm, pattern
 _NOT = r"(?:not|no|never|nicht|non|n['’]t)"
 _LESS = r"(?:less|fewer|lower|smaller|shorter|earlier)"
 _MORE = r"(?:more|greater|longer|higher|larger|later)"
+_MORE_OR_LESS = rf"(?:{_LESS}|{_MORE})"
 _LOW = (
     rf"at least|at a minimum|(?:a )?minimum(?: of)?|{_NOT} (?:be )?{_LESS} than|{_MORE} than|over"
     r"|above|exceed(?:s|ing|ed)?|in excess of|≥|>=?|mindestens|au moins|almeno|al menos"
@@ -214,11 +217,53 @@ _CONDITION = (
 )
 
 
-# "May not exceed", "shall not be less than": these oblige, the "not" is a part of the bound.
-_LIMITED = lazy_pattern(
-    rf"\b{_MODAL} {_NOT} (?=(?:be )?(?:exceed|(?:{_LESS}|{_MORE}) than|later than|over\b|above\b))",
+_DENIES = lazy_pattern(
+    r"\b(?:not|no|never|neither|nor|cannot|none|nothing|exclud\w{1,5}|other than|immaterial)\b"
+    r"|n['’]t\b",
     re.IGNORECASE,
 )
+# These say "not" or "no" and deny nothing.
+_DENIES_NOTHING = lazy_pattern(
+    r"\bbut not limited to\b|\bwhether or not\b|\bnot only\b|\bno\.\s?\d"
+    rf"|\bnot? {_MORE_OR_LESS} than\b",
+    re.IGNORECASE,
+)
+# What a question asks about: whether somebody may, whether somebody has to.
+_ASKS_LEAVE = lazy_pattern(
+    rf"\b(?:may|can|could)\b(?! not\b)|\b(?:{_ALLOWED}|legal|permissible|possible)\b",
+    re.IGNORECASE,
+)
+_ASKS_DUTY = lazy_pattern(
+    rf"\b(?:must|shall|should|{_OBLIGED})\b(?! not\b)|\b(?:has|have) to\b|\bneeds?\b",
+    re.IGNORECASE,
+)
+
+
+# "May not exceed", "shall not be less than": these oblige, the "not" is a part of the bound.
+_LIMITED = lazy_pattern(
+    rf"\b{_MODAL} {_NOT} (?=(?:be )?(?:exceed|{_MORE_OR_LESS} than|over\b|above\b))",
+    re.IGNORECASE,
+)
+
+
+def denies(text: str) -> bool:
+    """Return whether a sentence says that something is not so.
+
+    >>> denies("The Manual is not final."), denies("costs, including but not limited to travel")
+    (True, False)
+    """
+    return bool(_DENIES.search(_DENIES_NOTHING.sub(" ", text)))
+
+
+def asked_norm(question: str) -> Norm | None:
+    """Return whether a question asks for a duty or for leave; None if for neither.
+
+    >>> asked_norm("Must the gate be shut?"), asked_norm("Is it lawful?"), asked_norm("Is it red?")
+    ('must', 'may', None)
+    """
+    if _ASKS_DUTY.search(question):
+        return "must"
+    return "may" if _ASKS_LEAVE.search(question) else None
 
 
 class Bound(NamedTuple):
@@ -234,8 +279,16 @@ def norms(text: str) -> set[Norm]:
     >>> sorted(norms("No station may transmit music.")), sorted(norms("A licensee need not reply."))
     (['must not'], ['need not'])
     """
+    return stated_norms(_LIMITED.sub(" must ", text))
+
+
+def stated_norms(text: str) -> set[Norm]:
+    """Return the same by its words alone: "may not exceed 5 W" forbids, as long as nobody measures.
+
+    >>> stated_norms("It may not exceed 5 W."), norms("It may not exceed 5 W.")
+    ({'must not'}, {'must'})
+    """
     found: set[Norm] = set()
-    text = _LIMITED.sub(" must ", text)
     for norm, pattern in _NORM_PATTERNS:
         if pattern.search(text):
             found.add(norm)
