@@ -165,31 +165,36 @@ class CardIndex:
     def __len__(self) -> int:
         return len(self.doc_ids)
 
+    def known(self, keys: Sequence[str]) -> set[str]:
+        """Return which of these names some document has; all are looked up at once."""
+        wanted = np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys))
+        at = np.searchsorted(self._keys, wanted)
+        at[at == len(self._keys)] = 0
+        found = np.flatnonzero(self._keys[at] == wanted) if len(self._keys) else at[:0]
+        return {keys[each] for each in found.tolist()}
+
     def named(self, key: str) -> tuple[Array, Array]:
         """Return the documents that have a name, and what kind of name it is of each."""
-        wanted = _hashed(key)
-        first = np.searchsorted(self._keys, wanted, side="left")
-        last = np.searchsorted(self._keys, wanted, side="right")
+        first = np.searchsorted(self._keys, hash(key), side="left")
+        last = np.searchsorted(self._keys, hash(key), side="right")
         found = self._named[first:last]
         return found >> 3, found & 7
 
     def _postings(self, headers: Sequence[tuple[str, Mapping[str, str]]]) -> tuple[Array, Array]:
-        """Return the hashes of all names in rising order, and whose each is with its kind."""
+        """Return the hashes of all names in rising order, and whose each is with its kind.
+
+        The hashes are of this process alone, and nowhere kept.
+        """
         keys, owners = list[int](), list[int]()
         for number, (title, card) in enumerate(headers):
             best: dict[str, int] = {}
             for key, kind in names_of(title, card):
                 best[key] = min(kind, best.get(key, kind))
-            keys += map(_hashed, best)
+            keys += map(hash, best)
             owners += (number << 3 | kind for kind in best.values())
         hashes, named = np.array(keys, dtype=np.int64), np.array(owners, dtype=np.int32)
         order = np.lexsort((named, hashes))
         return hashes[order], named[order]
-
-
-def _hashed(key: str) -> int:
-    """Return a number for a name: of this process alone, and nowhere kept."""
-    return hash(key)
 
 
 def _number(text: str) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -209,6 +209,14 @@ class Bm25:
         return np.asarray(scaled + PLUS_DELTA if self.variant == "plus" else scaled)
 
 
+class ScoredField(NamedTuple):
+    """A field of a segment, and what is the same for all queries."""
+
+    field: Field
+    norms: Array  # of the lengths of its rows
+    worth: Array | None  # of all postings before their idf; None if they are too many to keep
+
+
 class Bm25Scorer:
     """Scores all rows of an index by one formula; what is the same for all queries is kept."""
 
@@ -217,7 +225,6 @@ class Bm25Scorer:
         self.bm25 = bm25
         self._kept: dict[tuple[bool, int, int, float], Array] = {}
         self._kept_bytes = 0
-        self._worths: dict[tuple[bool, int], Array | None] = {}
         self._worths_left = KEPT_POSTINGS
         self._idf = lru_cache(maxsize=REMEMBERED_IDFS)(self._find_idf)
         self._fields = cache(self._find_fields)
@@ -251,12 +258,11 @@ class Bm25Scorer:
 
     def _rare(self, weighted: Sequence[tuple[Term, float]], segment: int, *, pairs: bool) -> Array:
         """Return the scores of all rows by terms with short lists."""
-        field, norms = self._fields(pairs)[segment]
+        field, norms, worth = self._fields(pairs)[segment]
         if not weighted:
             return np.zeros(len(norms))
         spans = [(*term.postings[segment], weight) for term, weight in weighted]
         rows = np.concatenate([field.rows[start:end] for start, end, _ in spans])
-        worth = self._worth(segment, pairs=pairs)
         if worth is not None:
             values = np.concatenate([weight * worth[start:end] for start, end, weight in spans])
         else:
@@ -266,28 +272,12 @@ class Bm25Scorer:
         # Of nothing, bincount makes integers, whatever the values are.
         return np.bincount(rows, values, minlength=len(norms)).astype(np.float64, copy=False)
 
-    def _worth(self, segment: int, *, pairs: bool) -> Array | None:
-        """Return what all postings of a small segment are worth before their idf, from memory."""
-        key = (pairs, segment)
-        if key not in self._worths:
-            field, norms = self._fields(pairs)[segment]
-            with self._lock:
-                # Postings in a server are not at hand as a whole.
-                is_small = isinstance(field.counts, np.ndarray)
-                is_small = is_small and len(field.counts) <= self._worths_left
-                if key not in self._worths:
-                    self._worths_left -= len(field.counts) if is_small else 0
-                    self._worths[key] = (
-                        self.bm25.saturated(field.counts, norms[field.rows]) if is_small else None
-                    )
-        return self._worths[key]
-
     def _frequent(self, term: Term, weight: float, segment: int, *, pairs: bool) -> Array:
         """Return one term's contribution to all rows, from memory if there is room for it."""
         key = (pairs, segment, term.positions[segment], term.weight)
         kept = self._kept.get(key)
         if kept is None:
-            field, norms = self._fields(pairs)[segment]
+            field, norms, _ = self._fields(pairs)[segment]
             start, end = term.postings[segment]
             rows = field.rows[start:end]
             kept = np.zeros(len(norms))
@@ -298,18 +288,24 @@ class Bm25Scorer:
                     self._kept[key] = kept
         return kept
 
-    def _find_fields(self, pairs: bool) -> dict[int, tuple[Field, Array]]:
-        """Return the field of each segment that has it, and the length norms of its rows."""
+    def _find_fields(self, pairs: bool) -> dict[int, ScoredField]:
+        """Return what is known of the field of each segment that has it."""
         parts = self.index.segments
-        fields = [part.pair if pairs else part.term for part in parts]
         lengths = [part.pair_lengths if pairs else part.lengths for part in parts]
         live = zip(parts, lengths, strict=True)
         average = sum(int(sizes[part.live].sum()) for part, sizes in live) / max(1, self.index.size)
-        return {
-            number: (field, self.bm25.norms(sizes, average))
-            for number, (field, sizes) in enumerate(zip(fields, lengths, strict=True))
-            if field is not None
-        }
+        found = {}
+        for number, (part, sizes) in enumerate(zip(parts, lengths, strict=True)):
+            field, worth = part.pair if pairs else part.term, None
+            if field is None:
+                continue
+            norms = self.bm25.norms(sizes, average)
+            # Postings in a server are not at hand as a whole.
+            if isinstance(field.counts, np.ndarray) and len(field.counts) <= self._worths_left:
+                self._worths_left -= len(field.counts)
+                worth = self.bm25.saturated(field.counts, norms[field.rows])
+            found[number] = ScoredField(field, norms, worth)
+        return found
 
 
 def window_scores(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -147,11 +146,6 @@ def shown_stretch(text: str, low: int, high: int) -> ShownText:
     return ShownText(read.text, tuple((place + begin, at) for place, at in read.places))
 
 
-def _inline(found: Markup, low: int, high: int) -> None:
-    if low < high and _ANY.search(found.text, low, high):
-        _Inline(found, low, high).read()
-
-
 def read_markup(text: str) -> Markup:
     """Return where the signs of a text stand; in time that grows with its length."""
     found = Markup(text)
@@ -165,7 +159,7 @@ def read_markup(text: str) -> Markup:
     for line in lines:
         begin, at = at, at + len(line)
         if is_code or _FENCE.match(line):
-            _inline(found, start, begin)
+            _read_inline(found, start, begin)
             start = at
             if _FENCE.match(line):
                 found.signs.append(Sign(begin, at))
@@ -173,52 +167,67 @@ def read_markup(text: str) -> Markup:
             else:
                 found.styles.append(Styled(begin, at, "code"))
         elif line.startswith("|") or _BLANK.match(line):
-            _inline(found, start, begin)
-            _inline(found, begin, at)
+            _read_inline(found, start, begin)
+            _read_inline(found, begin, at)
             start = at
         elif _RULE.match(line):
-            _inline(found, start, begin)
+            _read_inline(found, start, begin)
             found.signs.append(Sign(begin, at))
             start = at
         elif lead := _LEAD.match(line):
-            _inline(found, start, begin)
+            _read_inline(found, start, begin)
             start = begin + lead.end()
             shown = "-" if lead["bullet"] else ""
             found.signs.append(Sign(begin + (lead.end() - 1 if shown else 0), start, shown))
             if lead["heading"] and (tail := _TAIL.search(line, lead.end())):
                 found.signs.append(Sign(begin + tail.start(), begin + tail.end()))
-    _inline(found, start, len(text))
+    _read_inline(found, start, len(text))
     found.signs.sort()
     return found
 
 
+# What has signs around words that stay: a character that is in it, and the group of these words.
+_PAIRED: tuple[tuple[str, re.Pattern[str], str, Style | None], ...] = (
+    ("\\", _BRACKETS, "words", None),
+    ("[", _LINK, "words", None),
+    ("^", _RAISED, "mark", "raised"),
+    ("^", _FOOTNOTE, "mark", "raised"),
+)
+
+
+def _read_inline(found: Markup, low: int, high: int) -> None:
+    """Add the signs of a paragraph, an item or a row, and what they style."""
+    if low >= high or not _ANY.search(found.text, low, high):
+        return
+    reader, words = (
+        _Inline(found, found.text, low, high, bytearray(high - low)),
+        found.text[low:high],
+    )
+    if "`" in words:
+        reader.code()
+    if "\\" in words:
+        reader.escapes()
+    for sign, pattern, inner, style in _PAIRED:
+        for match in pattern.finditer(found.text, low, high) if sign in words else ():
+            reader.around(match, inner, style)
+    if "&" in words:
+        reader.entities()
+    if "<" in words:
+        reader.tags()
+    if "*" in words or "_" in words or "~" in words:
+        reader.emphasis()
+        reader.leftovers()
+
+
+@dataclass(slots=True)
 class _Inline:
     """Finds the signs of a paragraph, an item or a row."""
 
-    def __init__(self, found: Markup, low: int, high: int) -> None:
-        self.found, self.text, self.low, self.high = found, found.text, low, high
-        self.taken = bytearray(high - low)  # what is code or a sign already
-
-    def read(self) -> None:
-        """Add the signs and what they style."""
-        self._code()
-        for match in self._all(_ESCAPE):
-            if self._take(*match.span()):
-                self._keep(match.end(), match.end() + 1)
-        for pattern in (_BRACKETS, _LINK):
-            for match in self._all(pattern):
-                self._around(match, "words")
-        for pattern in (_RAISED, _FOOTNOTE):
-            for match in self._all(pattern):
-                self._around(match, "mark", "raised")
-        for match in self._all(_ENTITY):
-            if (shown := html.unescape(match[0])) != match[0] and shown.strip("\0"):
-                self._take(*match.span(), shown)
-        self._tags()
-        self._emphasis()
-
-    def _all(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        return pattern.finditer(self.text, self.low, self.high)
+    found: Markup
+    text: str
+    low: int
+    high: int
+    taken: bytearray  # what is code or a sign already
 
     def _keep(self, start: int, end: int) -> None:
         self.taken[start - self.low : end - self.low] = b"\1" * (end - start)
@@ -231,24 +240,34 @@ class _Inline:
         self.found.signs.append(Sign(start, end, shown))
         return True
 
-    def _around(self, match: re.Match[str], inner: str, style: Style | None = None) -> None:
+    def around(self, match: re.Match[str], inner: str, style: Style | None = None) -> None:
         """Make what stands before and behind a group of a match two signs."""
         start, end = match.span(inner)
         if self._take(match.start(), start) and self._take(end, match.end()) and style:
             self.found.styles.append(Styled(start, end, style))
 
-    def _code(self) -> None:
-        for match in self._all(_CODE):
+    def code(self) -> None:
+        for match in _CODE.finditer(self.text, self.low, self.high):
             inner = match["inner"]
             # “`this' and `that'” is how old manuals quote.
             if not inner[-1].isspace() or inner[0].isspace():
-                self._around(match, "inner", "code")
+                self.around(match, "inner", "code")
                 self._keep(*match.span("inner"))
 
-    def _tags(self) -> None:
+    def escapes(self) -> None:
+        for match in _ESCAPE.finditer(self.text, self.low, self.high):
+            if self._take(*match.span()):
+                self._keep(match.end(), match.end() + 1)
+
+    def entities(self) -> None:
+        for match in _ENTITY.finditer(self.text, self.low, self.high):
+            if (shown := html.unescape(match[0])) != match[0] and shown.strip("\0"):
+                self._take(*match.span(), shown)
+
+    def tags(self) -> None:
         """Take tags of HTML that come in pairs, or need none."""
         open_: list[re.Match[str]] = []
-        for tag in self._all(_TAG):
+        for tag in _TAG.finditer(self.text, self.low, self.high):
             name = (tag["name"] or "").lower()
             if not name or name in ("br", "hr", "img"):
                 self._take(*tag.span(), " " if name == "br" else "")
@@ -260,10 +279,10 @@ class _Inline:
                 if is_pair and name in _TAG_STYLES:
                     self.found.styles.append(Styled(first.end(), tag.start(), _TAG_STYLES[name]))
 
-    def _emphasis(self) -> None:
+    def emphasis(self) -> None:
         """Take stars and low lines around words, as CommonMark pairs them, near enough."""
         open_: list[tuple[int, int]] = []
-        for run in self._all(_RUN):
+        for run in _RUN.finditer(self.text, self.low, self.high):
             start, end = run.span()
             if self.taken[start - self.low]:
                 continue
@@ -274,15 +293,14 @@ class _Inline:
                 start = self._close(open_, start, end, is_inside=after.isalnum())
             if start < end and not after.isspace() and not (is_low and before.isalnum()):
                 open_[:] = [*open_[-MAX_OPEN:], (start, end)]
-        self._leftovers()
 
-    def _leftovers(self) -> None:
+    def leftovers(self) -> None:
         """Take what was meant as emphasis and has no other half: beside a sign, or around all."""
         text, taken, low = self.text, self.taken, self.low
         words = text[low : self.high]
         first, last = low + len(words) - len(words.lstrip()), low + len(words.rstrip())
         open_ = (low, low)
-        for run in self._all(_LEFT):
+        for run in _LEFT.finditer(text, low, self.high):
             start, end = run.span()
             while start < end and taken[start - low]:
                 start += 1

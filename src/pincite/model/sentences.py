@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from pincite.model.patterns import lazy_pattern
@@ -155,7 +156,8 @@ def _stretches(text: str) -> Iterator[tuple[int, int, UnitKind]]:
         is_new = kind != "sentence" or not line.strip() or _begins(line, before)
         before = line
         if begun is not None and is_new:
-            yield from _sentences(text, begun, start)
+            for ends in pairwise((begun, *sentence_ends(text, begun, start), start)):
+                yield *ends, "sentence"
             begun = None
         if kind == "sentence":
             begun = start if begun is None and line.strip() else begun
@@ -168,13 +170,6 @@ def _begins(line: str, before: str) -> bool:
     if _ITEM.match(line) or before.rstrip().endswith(":"):
         return True
     return _LISTED.match(line) is not None and _LISTS.search(before[-10:]) is not None
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int, UnitKind]]:
-    for stop in sentence_ends(text, start, end):
-        yield start, stop, "sentence"
-        start = stop
-    yield start, end, "sentence"
 
 
 def sentence_ends(text: str, start: int = 0, end: int | None = None) -> Iterator[int]:

@@ -11,6 +11,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain
 from typing import Protocol
 
 import numpy as np
@@ -189,14 +191,14 @@ class CardEvidence:
 
     index: OpenIndex
 
-    @property
+    @cached_property
     def cards(self) -> CardIndex:
         return self.index.cards
 
     def factors(self, text: str, filters: Filters) -> DocumentFactors | None:
         """Return what each document is worth for a question; None if it names none of them."""
         cards = self.cards
-        if len(cards) < 2:
+        if len(cards.doc_ids) < 2:
             return None
         asked, mentions = AskedTime.of(text), list(self.mentions(text))
         if not (mentions or asked.years or asked.quarter or asked.days or asked.kinds):
@@ -208,7 +210,7 @@ class CardEvidence:
             return None
         values = np.maximum(LEAST, np.where(allowed, values / best, 0.0))
         note = self._note(mentions, np.where(allowed, values, 0.0))
-        return DocumentFactors(values, cards.documents, self.cards.offsets, note)
+        return DocumentFactors(values, cards.documents, cards.offsets, note)
 
     def _allowed(self, filters: Filters) -> Array:
         documents = self.index.filters.documents(filters)
@@ -218,23 +220,24 @@ class CardEvidence:
 
     def mentions(self, text: str) -> Iterator[NameMention]:
         """Yield the names of documents that a text has, the longest where one holds another."""
-        words, known = _question_words(text), set[str]()
+        words, told = _question_words(text), set[str]()
+        starts = (words[at : at + MAX_NAME_WORDS] for at in range(len(words)))
+        keys = [list(accumulate(word.key for word in some)) for some in starts]  # by length
+        known = self.cards.known(list(chain.from_iterable(keys)))
         at = 0
         while at < len(words):
-            for length in range(min(MAX_NAME_WORDS, len(words) - at), 0, -1):
-                key = "".join(word.key for word in words[at : at + length])
-                if key in known:
+            for length in range(len(keys[at]), 0, -1):
+                key = keys[at][length - 1]
+                if key in told:
                     break
-                if found := self._mention(key, words[at : at + length]):
-                    known.add(key)
+                if key in known and (found := self._mention(key, words[at : at + length])):
+                    told.add(key)
                     yield found
                     break
             at += length
 
     def _mention(self, key: str, words: Sequence[_QuestionWord]) -> NameMention | None:
         documents, kinds = self.cards.named(key)
-        if not len(documents):
-            return None
         fits = kinds == NameKind.SURE
         if len(words) == 1 and words[0].is_marked:
             fits = fits | (kinds == NameKind.WORD)

@@ -143,7 +143,7 @@ def passages(query: ParsedQuery, hits: Sequence[Hit], index: OpenIndex) -> list[
         spans, quoted = _snippet(place, chunk, matches)
         snippet, marks = _marked(chunk.text, spans, matches)
         title = index.title_of(doc_id) or doc_id
-        page = index.snapshot.pages_of(chunk).cited(chunk.span.start + quoted)
+        page = index.snapshot.page_of(chunk, chunk.span.start + quoted)
         found.append(Passage(rank, hit, chunk, place, title, snippet, marks, is_named, *page))
     return found
 
@@ -154,17 +154,12 @@ def _exact_place(chunk: Chunk, matches: Matches, index: OpenIndex, filters: Filt
     With filters it is one that satisfies them: of a section that was found for its exception, the
     exception is shown.
     """
-    inside = [chunk]
-    waiting = [chunk] if chunk.kind != "piece" else []
-    while waiting:
-        children = index.snapshot.children(waiting.pop().id)
-        places = [child for child in children if child.kind != "piece"]
-        inside += places
-        waiting += places
-    fitting = inside
+    fitting = [chunk]
+    if chunk.kind != "piece":
+        fitting += index.snapshot.inside(chunk.id)
     if filters != NOTHING:
-        allowed = index.filters.satisfied(filters, [place.id for place in inside])
-        fitting = [place for place in inside if place.id in allowed] or [chunk]
+        allowed = index.filters.satisfied(filters, [place.id for place in fitting])
+        fitting = [place for place in fitting if place.id in allowed] or [chunk]
     start = chunk.span.start
     own = [matches.worth(place.span.start - start, place.own_end - start) for place in fitting]
     return fitting[own.index(max(own))]
@@ -225,7 +220,7 @@ def _whole_sentences(
     begin = max(low, start - SNIPPET_CHARS)
     around = units(text[begin : min(high, end + SNIPPET_CHARS)])
     starts = [begin + unit.start for unit in around if begin == low or unit.start]
-    nearest = min(starts, key=lambda at: abs(at - start), default=start)
+    _, nearest = min(((abs(at - start), at) for at in starts), default=(0, start))
     last = min(high, nearest + SNIPPET_CHARS)
     ends = [e for unit in around if last - SNIPPET_CHARS // 2 < (e := begin + unit.end) <= last]
     moved = [(nearest, max(ends, default=0)), _whole_words(text, nearest, last, low, high)]

@@ -489,26 +489,18 @@ class Meaning:
         return MeaningScores(self.vectors, self.rows, vector, masks, query.factors)
 
 
+@dataclass
 class MeaningScores:
     """One query's vector against all others."""
 
+    vectors: VectorIndex
+    rows: Rows
+    vector: Array | None
+    masks: list[Array | None]
+    factors: DocumentFactors | None = None
+    # Rows compared in full precision, in rising order, and what came out: asked for twice.
+    compared: tuple[Array, Array] = (NO_ROWS, np.zeros(0))
     part_names = ("meaning",)
-
-    def __init__(
-        self,
-        vectors: VectorIndex,
-        rows: Rows,
-        vector: Array | None,
-        masks: list[Array | None],
-        factors: DocumentFactors | None = None,
-    ) -> None:
-        self.vectors = vectors
-        self.rows = rows
-        self.vector = vector
-        self.masks = masks
-        self.factors = factors
-        # Rows compared in full precision, in rising order, and what came out: asked for twice.
-        self._compared = (NO_ROWS, np.zeros(0))
 
     def best(self, k: int, pool: int = RESCORED) -> Array:
         """Return the ``k`` rows that are nearest, nearest first."""
@@ -518,14 +510,19 @@ class MeaningScores:
         rows, scores = self._near(self.vector, pool)
         candidates = np.sort(self.rows.best(rows, self._weighed(rows, scores), pool))
         exact = self._exact(candidates)
-        self._compared = (candidates, exact)
+        self.compared = (candidates, exact)
         return self.rows.best(candidates, self._weighed(candidates, exact), k)
 
     def _near(self, vector: Array, pool: int) -> tuple[Array, Array]:
         """Return rows among which the nearest are, and about how near they are."""
         rows, scores = [NO_ROWS], [np.zeros(0, dtype=np.float32)]
-        # Who asks for thousands gets them from all rows.
-        probed = self._probed(vector, pool) if pool <= MAX_RESCORED else []
+        probed: list[dict[int, Pairs]] = []
+        if pool <= MAX_RESCORED:  # who asks for thousands gets them from all rows
+            probed.append(self.vectors.nearest(vector, self.masks, pool))
+            if probed[0] and self.factors is not None:
+                # Who is looked for among all would be lost among the many of other documents: the
+                # documents that fit best are also looked at alone.
+                probed.append(self.vectors.nearest(vector, self.factors.likely(self.masks), pool))
         for number, offset in enumerate(self.rows.offsets[:-1].tolist()):
             found = [each[number] for each in probed if number in each]
             if not found:  # all of its vectors are looked at
@@ -544,17 +541,6 @@ class MeaningScores:
         both, first = np.unique(np.concatenate(rows), return_index=True)
         return both, np.concatenate(scores)[first]
 
-    def _probed(self, vector: Array, pool: int) -> list[dict[int, Pairs]]:
-        """Return the nearest rows of those segments that have lists to find them by.
-
-        Who is looked for among all would be lost among the many of other documents: the documents
-        that fit best are also looked at alone.
-        """
-        found = [self.vectors.nearest(vector, self.masks, pool)]
-        if found[0] and self.factors is not None:
-            found.append(self.vectors.nearest(vector, self.factors.likely(self.masks), pool))
-        return found
-
     def _weighed(self, rows: Array, scores: Array) -> Array:
         """Return scores with what the documents of rows are worth."""
         if self.factors is None:
@@ -563,7 +549,7 @@ class MeaningScores:
 
     def parts(self, rows: Array) -> Array:
         """Return the cosines of any rows, as one column, before any factor."""
-        known, scores = self._compared
+        known, scores = self.compared
         found = np.full((len(rows), 1), NO_VECTOR)
         at = np.searchsorted(known, rows)
         at[at == len(known)] = 0

@@ -38,6 +38,7 @@ OPEN_ATTEMPTS = 5
 WINDOW = 64
 # The same for the searched chunks that stand for a section.
 PARTS = 16
+MAX_THINGS = 5_000  # names; to remember more would take longer than to look them up
 # A place and the tables that its columns come from, for a chunk that a statement calls c.
 _COLUMNS = """c.id, d.id, c.start, c.end, w.text, c.locator, c.title,
     (SELECT id FROM chunks WHERE ordinal = c.parent), c.searched"""
@@ -174,13 +175,20 @@ class GraphRows:
         return found[:limit]
 
     @cached_property
+    def _things(self) -> frozenset[str] | None:
+        """The names of all things that chunks describe; None if they are too many to remember."""
+        links = self.links_with("describes", MAX_THINGS + 1)
+        return frozenset(each.target for each in links) if len(links) <= MAX_THINGS else None
+
+    @property
     def describes(self) -> bool:
         """Whether any chunk describes a thing: profiles of rulebooks know such, others do not."""
-        sql = "SELECT 1 FROM links l JOIN words w ON w.number = l.relation WHERE w.text = ? LIMIT 1"
-        return any(segment.select(sql, ("describes",)) for segment in self.segments)
+        return self._things is None or bool(self._things)
 
     def described(self, keys: Sequence[str]) -> set[str]:
         """Return which of these names are those of things that a chunk describes."""
+        if self._things is not None:
+            return set(keys).intersection(self._things)
         sql = f"""SELECT DISTINCT l.target, d.id FROM {_LINKS}
             WHERE l.target IN ({{}}) AND w.text = 'describes'"""
         return {
@@ -376,10 +384,20 @@ class Snapshot:
 
     def children(self, chunk_id: str) -> list[Chunk]:
         """Return the chunks directly below, in document order."""
+        where = "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal"
+        return self._load(where, (chunk_id,))
+
+    def inside(self, chunk_id: str) -> list[Chunk]:
+        """Return all that is below a chunk, however deep, but for pieces; from memory if it can."""
         known = self._kept_below.get([chunk_id])
         if chunk_id not in known:
-            where = "WHERE above = (SELECT ordinal FROM chunks WHERE id = ?) ORDER BY ordinal"
-            known = {chunk_id: self._load(where, (chunk_id,))}
+            found: list[Chunk] = []
+            waiting = [chunk_id]
+            while waiting:
+                places = [each for each in self.children(waiting.pop()) if each.kind != "piece"]
+                found += places
+                waiting += (each.id for each in places)
+            known = {chunk_id: found}
             self._kept_below.put(known)
         return list(known[chunk_id])
 
@@ -444,9 +462,12 @@ class Snapshot:
             return Pages() if chunk.page is None else Pages((start,), (chunk.page,))
         return pages.within(start, chunk.span.end)
 
-    def page_of(self, chunk: Chunk) -> PageRef:
-        """Return the page that a chunk begins on."""
-        return self.pages_of(chunk).cited(chunk.span.start)
+    def page_of(self, chunk: Chunk, at: int | None = None) -> PageRef:
+        """Return the page of a character of a chunk, of the first one if none is named."""
+        pages = self.pages(chunk.span.doc_id)
+        if not pages.starts:
+            return PageRef(chunk.page)
+        return pages.cited(chunk.span.start if at is None else at)
 
     def facts(self, ids: Sequence[str]) -> dict[str, Enrichment]:
         """Return what enrichment knows of these chunks."""

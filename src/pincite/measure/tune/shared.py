@@ -97,7 +97,9 @@ class Ground:
         if plan.settings.search.audience != "off":
             filters = Filters(audience=audience_of(text, self.opened.filters))
             query = Query(text, filters=filters)
-        return self._parsed.setdefault((query, reader), ParsedQuery(query, reader))
+        if (query, reader) not in self._parsed:
+            self._parsed[query, reader] = ParsedQuery(query, reader)
+        return self._parsed[query, reader]
 
     def line(self, at: int, ids: Sequence[str]) -> GradedQuestion:
         """Return what the hits of a question bring."""
