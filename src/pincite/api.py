@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pincite.answer.values import Answer, Event
     from pincite.check.support import Support
     from pincite.check.values import CheckReport
+    from pincite.maintain.editions import EditionChange
     from pincite.measure.summary import Evaluation
     from pincite.update import IngestReport, Outcome
 
@@ -86,6 +87,12 @@ class Index(IndexReader):
         from pincite.check.checker import Checker
 
         return Checker(self, support).check(text)
+
+    def compare(self, old: str, new: str, place: str = "") -> list[EditionChange]:
+        """Return what changed from one edition of a document to another, or in a place of it."""
+        from pincite.maintain.editions import diff
+
+        return diff(self.snapshot, old, new, place)
 
     @cached_property
     def _asker(self) -> Asker:

@@ -70,7 +70,16 @@ async def visit(read: Any, write: Any) -> dict[str, Any]:
 
 def check(seen: dict[str, Any]) -> None:
     assert (seen["server"], seen["version"]) == ("pincite", __version__)
-    assert {"search", "fetch", "show", "lookup_table", "follow_references", "ask"} <= seen["tools"]
+    assert {
+        "search",
+        "fetch",
+        "show",
+        "cell",
+        "follow_references",
+        "ask",
+        "outline",
+        "grep",
+    } <= seen["tools"]
     assert seen["text"] == "## 1 Rods\n\nRods are 2 m apart.\n\n"
     assert seen["wrong"][0] and "Call search" in seen["wrong"][1]
     assert seen["document"] == RULES

@@ -18,6 +18,8 @@ COMMANDS = {
     "replay": "search:replay",
     "why-not": "search:why_not",
     "show": "places:show",
+    "outline": "browse:outline",
+    "grep": "browse:grep",
     "similar": "places:similar",
     "list": "places:list_places",
     "card": "places:card",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import quote
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -36,6 +36,20 @@ Words = Annotated[str, AfterValidator(seen)]
 Quoted = Annotated[str, AfterValidator(seen), Field(description=TEXT)]
 
 
+class ToolAnswer(BaseModel):
+    """What a tool gives back; what says nothing is left out of it.
+
+    Where an answer is longer than was asked for, the ends of ``LISTS`` are left out in this order,
+    but for the first entry of the last one, then the ends of ``TEXTS``. ``GO_ON`` says how to get
+    the rest of the last list.
+    """
+
+    LISTS: ClassVar[tuple[str, ...]] = ()
+    TEXTS: ClassVar[tuple[str, ...]] = ()
+    GO_ON: ClassVar[str] = "ask with more max_tokens"
+    left_out: str = Field(default="", description="What did not fit, and how to get it.")
+
+
 class McpResult(BaseModel):
     """One search result."""
 
@@ -44,41 +58,36 @@ class McpResult(BaseModel):
     url: str
     text: Quoted
     citation: Words = Field(description="How to cite the place.")
-    document: str
-    locator: str
-    path: list[Words] = Field(description="Headings from the top of the document to the place.")
-    page: int | None
-    kind: str
-    score: float
+    page: int | None = None
 
 
-class SearchAnswer(BaseModel):
+class SearchAnswer(ToolAnswer):
     """Search results, best first."""
 
+    LISTS = ("notes", "results")
+    TEXTS = ("results.text",)
+    GO_ON = "go on with start={next}"
     results: list[McpResult]
-    notes: list[str] = Field(description="What was asked for and is not in these documents.")
+    notes: list[str] = Field(default=[], description="What was asked for and is not there.")
 
 
 class PlaceFacts(BaseModel):
     """Where a place stands."""
 
-    document: str
-    document_title: Words
-    locator: str
-    kind: str
-    path: list[Words]
-    page: int | None
     citation: Words
-    parent: str | None = Field(description="Id of the place above, for fetch.")
-    children: list[str] = Field(description="Ids of the places directly below, for fetch.")
-    start: int = Field(description="Of the text in this answer, in characters of the place.")
+    kind: str
+    path: list[Words] = []
+    page: int | None = None
+    parent: str | None = Field(default=None, description="Id of the place above, for fetch.")
+    children: list[str] = Field(default=[], description="Ids of the places directly below.")
+    start: int = Field(default=0, description="Of the text in this answer, in characters.")
     characters: int = Field(description="Of the whole place.")
-    truncated: bool = Field(description="Whether text goes on: fetch children, or show with start.")
 
 
-class Fetched(BaseModel):
+class Fetched(ToolAnswer):
     """The text of one place, exactly as its document has it."""
 
+    LISTS = ("metadata.children",)
     id: str
     title: Words
     text: Quoted
@@ -86,33 +95,101 @@ class Fetched(BaseModel):
     metadata: PlaceFacts
 
 
-class ShowAnswer(BaseModel):
-    """The places of one name, at most one answer's worth of text."""
+class ShownPlace(BaseModel):
+    """One of the places of a name."""
 
-    places: list[Fetched]
-    notes: list[str]
+    id: str
+    citation: Words
+    text: Quoted
+    start: int = 0
+    characters: int = Field(description="Of the whole place.")
+
+
+class ShowAnswer(ToolAnswer):
+    """The places of one name."""
+
+    LISTS = ("places",)
+    GO_ON = "name a document"
+    places: list[ShownPlace]
+
+
+class OutlinedPlace(BaseModel):
+    """One place in the tree."""
+
+    id: str
+    title: Words = ""
+    level: int
+    page: int | None = None
+    characters: int = Field(description="With all that is below it.")
+    below: int = Field(default=0, description="Places below it that are not told here.")
+
+
+class OutlineAnswer(ToolAnswer):
+    """The tree of a document or of a place, in its order."""
+
+    LISTS = ("places",)
+    GO_ON = "go on with start={next}"
+    places: list[OutlinedPlace]
+
+
+class GrepPlace(BaseModel):
+    """A place whose own words match."""
+
+    id: str
+    text: Quoted = Field(description="Around the first match.")
+    matches: int = 1
+    page: int | None = None
+
+
+class GrepAnswer(ToolAnswer):
+    """Places in the order of documents; none means that the words stand nowhere."""
+
+    LISTS = ("places",)
+    TEXTS = ("places.text",)
+    GO_ON = "go on with start={next}"
+    places: list[GrepPlace]
+    matches: dict[str, int] = Field(description="How many matches each document has.")
+
+
+class EditionDifference(BaseModel):
+    """A place that one edition has in other words, or that the other has not."""
+
+    kind: Literal["added", "removed", "changed", "moved"]
+    place: Words
+    words: Quoted = Field(description="Gone: [-words-]; new: {+words+}.")
+
+
+class CompareAnswer(ToolAnswer):
+    """What changed from one edition to another."""
+
+    LISTS = ("changes",)
+    TEXTS = ("changes.words",)
+    GO_ON = "go on with start={next}"
+    changes: list[EditionDifference]
+    counts: dict[str, int]
 
 
 class CellFound(BaseModel):
     """One value of a table."""
 
     value: Quoted
-    unit: str
+    unit: str = ""
     scale: str = Field(default="", description="What the figure is in: 'millions'.")
     period: Words = Field(default="", description="The time it is of: 'December 31, 2021'.")
     row: Words
-    column: Words
-    notes: list[Words] = Field(description="Footnotes that the cell's marks point to.")
-    found_by: str = Field(description="The column and value that the row was found by.")
+    column: Words = ""
+    notes: list[Words] = Field(default=[], description="Footnotes that the cell's marks point to.")
+    found_by: str = Field(default="", description="The column that the row was found by.")
     citation: Words
     id: str = Field(description="Of the table, for fetch.")
-    url: str
-    document: str
 
 
-class CellsAnswer(BaseModel):
+class CellsAnswer(ToolAnswer):
     """The cells that a row and a column mean."""
 
+    LISTS = ("cells",)
+    TEXTS = ("cells.value", "cells.row", "cells.column")
+    GO_ON = "name a column, or a document"
     cells: list[CellFound]
 
 
@@ -123,9 +200,7 @@ class ReferenceFound(BaseModel):
     relation: str
     evidence: Quoted
     id: str
-    title: Words
-    url: str
-    citation: Words
+    title: Words = ""
     text: Quoted
 
 
@@ -137,11 +212,13 @@ class NotFound(BaseModel):
     evidence: Quoted
 
 
-class ReferencesAnswer(BaseModel):
+class ReferencesAnswer(ToolAnswer):
     """What a place refers to, and what refers to it."""
 
+    LISTS = ("missing", "references")
+    TEXTS = ("references.text",)
     references: list[ReferenceFound]
-    missing: list[NotFound] = Field(description="Named, and not in these documents.")
+    missing: list[NotFound] = Field(default=[], description="Named, and not in these documents.")
 
 
 class ClaimVerified(BaseModel):
@@ -152,34 +229,39 @@ class ClaimVerified(BaseModel):
         description="exact, supported, altered, elsewhere, not_found, no_such_place, "
         "number_differs, opposite, not_supported, or outside: not in these documents."
     )
-    failed: bool = Field(description="It does not hold.")
-    reason: Words
-    citation: Words = Field(description="Where the source's words stand.")
-    source: Quoted
-    remedy: Quoted
+    failed: bool = Field(default=False, description="It does not hold.")
+    reason: Words = ""
+    citation: Words = Field(default="", description="Where the source's words stand.")
+    source: Quoted = ""
+    remedy: Quoted = ""
 
 
-class VerifyAnswer(BaseModel):
+class VerifyAnswer(ToolAnswer):
     """Verdicts in the order of the draft."""
 
+    LISTS = ("notes", "claims")
+    TEXTS = ("claims.source", "claims.text", "claims.remedy")
+    GO_ON = "check the draft in parts"
     claims: list[ClaimVerified]
     failed: int
-    notes: list[str]
+    notes: list[str] = []
 
 
 class DocumentFound(BaseModel):
     """One document."""
 
-    id: str = Field(description="For fetch, and for the argument `document`.")
+    id: str = Field(description="For fetch, outline, and the argument `document`.")
     title: Words
-    uri: str = Field(description="Of the resource with its whole text.")
-    in_force_from: str | None
-    in_force_until: str | None
+    card: dict[str, Words] = Field(default={}, description="Kind, issuer, period, date.")
+    in_force_from: str | None = None
+    in_force_until: str | None = None
 
 
-class DocumentsAnswer(BaseModel):
+class DocumentsAnswer(ToolAnswer):
     """The documents, in order of their ids."""
 
+    LISTS = ("documents",)
+    GO_ON = "go on with start={next}"
     documents: list[DocumentFound]
     total: int
 
@@ -189,14 +271,14 @@ class CitationFound(BaseModel):
 
     source: int = Field(description="Its number in the answer, as in [1].")
     id: str
-    url: str
     citation: Words
     quote: Quoted
 
 
-class CiteAnswer(BaseModel):
+class CiteAnswer(ToolAnswer):
     """How to cite a place."""
 
+    TEXTS = ("citation",)
     id: str
     style: str
     citation: Quoted
@@ -209,19 +291,27 @@ class SpanFound(BaseModel):
     span: tuple[int, int] = Field(description="Offsets of characters, the end not included.")
 
 
-class AskAnswer(BaseModel):
+class AskAnswer(ToolAnswer):
     """An answer whose citations were checked against the cited places."""
 
+    LISTS = ("unsupported", "nearest", "short_spans", "citations")
+    TEXTS = ("citations.quote", "answer", "short")
     state: State = Field(
         description="found; candidates: places only, no answer; not_found: not in these documents."
     )
-    short: Quoted = Field(description=f"The answer itself, if a few words are one. {TEXT}")
-    short_spans: list[SpanFound] = Field(description="Where these words stand in the documents.")
+    short: Quoted = Field(
+        default="", description=f"The answer itself, if a few words are one. {TEXT}"
+    )
+    short_spans: list[SpanFound] = Field(default=[], description="Where these words stand.")
     answer: Quoted
-    citations: list[CitationFound]
-    unsupported: list[Words] = Field(description="Sentences that no source was found to support.")
-    why_not: str = Field(description="Why there is no answer; empty if there is one.")
-    nearest: list[str] = Field(description="Ids of the nearest places, if there is no answer.")
+    citations: list[CitationFound] = []
+    unsupported: list[Words] = Field(
+        default=[], description="Sentences that no source was found to support."
+    )
+    why_not: str = Field(default="", description="Why there is no answer.")
+    nearest: list[str] = Field(
+        default=[], description="Ids of the nearest places, if there is no answer."
+    )
 
 
 SCHEME = "pincite://document/"
@@ -266,10 +356,21 @@ class LentIndex:
                     return snapshot.get([places[0].id])[0]
         raise ToolError(f"no place with id {place_id!r} in these documents. {SEARCH_FIRST}")
 
+    def document(self, name: str) -> str:
+        """Return the id of a document; ToolError if there is none."""
+        if name not in self.index.documents():
+            raise self._no_document(name)
+        return name
+
+    def known_in(self, place: str, *documents: str) -> None:
+        """Raise ToolError if none of these documents has a place."""
+        if place and not any(self._named(place, each) for each in documents):
+            raise self._no_place(place, " or ".join(documents))
+
     def named(self, locator: str, document: str | None, as_of: str) -> list[Place]:
         """Return the places of this name; ToolError with what is near if there are none."""
-        if document is not None and document not in self.index.documents():
-            raise self._no_document(document)
+        if document is not None:
+            self.document(document)
         places = self._named(locator, document)
         if as_of:
             day = date.fromisoformat(day_of(as_of))
@@ -288,11 +389,20 @@ class LentIndex:
 
     def id_of(self, chunk: Chunk) -> str:
         """Return the id that an agent gives to fetch."""
-        doc_id = chunk.span.doc_id
-        if chunk.kind == "document":
-            return doc_id
-        same = self._named(chunk.locator, doc_id)
-        return f"{doc_id}#{chunk.locator}" if [p.id for p in same] == [chunk.id] else chunk.id
+        return self.ids_of([chunk])[0]
+
+    def ids_of(self, chunks: Sequence[Chunk]) -> list[str]:
+        """Return the ids of places, which a server is asked for at once."""
+        keys = {chunk.id: locator_key(chunk.locator) for chunk in chunks}
+        named = self.rows.named(sorted(set(keys.values())))
+        ids = []
+        for chunk in chunks:
+            doc_id = chunk.span.doc_id
+            same = _chosen(named.get(keys[chunk.id], []), chunk.locator, doc_id)
+            is_own = [place.id for place in same] == [chunk.id]
+            name = f"{doc_id}#{chunk.locator}" if is_own else chunk.id
+            ids.append(doc_id if chunk.kind == "document" else name)
+        return ids
 
     def url_of(self, chunk: Chunk) -> str:
         """Return a link to the place: below the base that was given, or to the resource."""
@@ -311,19 +421,15 @@ class LentIndex:
         return f"{where}{self.index.snapshot.page_of(chunk)}"
 
     def named_place(self, chunk: Chunk) -> dict[str, str]:
-        """Return the fields by which an agent knows a place: id, title and url."""
+        """Return the fields by which connectors know a place: id, title and url."""
         is_in = chunk.locator.endswith(chunk.title)
         title = chunk.locator if is_in else f"{chunk.locator} {chunk.title}"
         return {"id": self.id_of(chunk), "title": title, "url": self.url_of(chunk)}
 
     def _named(self, locator: str, document: str | None) -> list[Place]:
-        """Return the places of this name, the very same writing first, wholes before parts."""
+        """Return the places of this name; see ``_chosen``."""
         key = locator_key(locator)
-        places = self.rows.named([key]).get(key, [])
-        found = [place for place in places if document in (None, place.doc_id)]
-        wholes = [place for place in found if place.kind not in _PARTS] or found
-        exact = [place for place in wholes if place.locator == locator.strip()]
-        return sorted(exact or wholes, key=lambda place: (place.doc_id, place.start))
+        return _chosen(self.rows.named([key]).get(key, []), locator, document)
 
     def _no_document(self, name: str) -> ToolError:
         known = self.index.documents()
@@ -340,6 +446,14 @@ class LentIndex:
         if elsewhere:
             hint = f" It is in {', '.join(elsewhere[:LISTED])}."
         return ToolError(f"no place {locator!r}{where}.{hint} {SEARCH_FIRST}")
+
+
+def _chosen(places: Sequence[Place], locator: str, document: str | None) -> list[Place]:
+    """Return those of a document, wholes before parts, and the very same writing alone."""
+    found = [place for place in places if document in (None, place.doc_id)]
+    wholes = [place for place in found if place.kind not in _PARTS] or found
+    exact = [place for place in wholes if place.locator == locator.strip()]
+    return sorted(exact or wholes, key=lambda place: (place.doc_id, place.start))
 
 
 def day_of(text: str) -> str:

@@ -20,6 +20,7 @@ from pincite.model.pages import PageRef
 from pincite.model.settings import Settings
 from pincite.model.tables import Cell, find_cells, has_words, is_named, parse_table
 from pincite.model.types import Chunk, Filters, PairScorer, Query, Ranking
+from pincite.search.browse import GrepResult, OutlineEntry, grep, outline
 from pincite.search.build import build
 from pincite.search.candidates import Step
 from pincite.search.citing import CONTEXT_CHARS, PlaceToCite
@@ -396,6 +397,29 @@ class IndexReader:
     def documents(self) -> list[str]:
         """Return the ids of all documents."""
         return self.snapshot.documents()
+
+    def outline(self, document: str, depth: int = 2, place: str = "") -> list[OutlineEntry]:
+        """Return the tree of a document, or of a place in it, to a depth, with sizes."""
+        return outline(self.snapshot, document, depth, place)
+
+    def grep(
+        self,
+        wanted: str,
+        *,
+        is_pattern: bool = False,
+        filters: Filters = NOTHING,
+        limit: int = 20,
+        start: int = 0,
+    ) -> GrepResult:
+        """Return the places whose own words have these words, or a pattern; see ``grep``."""
+        return grep(
+            self.snapshot,
+            wanted,
+            is_pattern=is_pattern,
+            documents=self.opened.filters.documents(filters),
+            limit=limit,
+            start=start,
+        )
 
     def cell(
         self, table: str, row: str, column: str = "", document: str | None = None
