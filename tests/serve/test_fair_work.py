@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import ClassVar
 
 import httpx
 import pytest
 
-from pincite.serve.access import add_key, new_key
+from pincite.answer.reader import AnswerReader
+from pincite.serve.access import OWNER, add_key, new_key
+from pincite.serve.ask_routes import AnswerRequest
 from pincite.serve.errors import ServiceError
-from pincite.serve.service import Options
+from pincite.serve.requests import Visit
+from pincite.serve.search_routes import CheckBody, check
+from pincite.serve.service import AuditFacts, Options, SearchService
 from pincite.serve.work import Work
 
 from .conftest import run, served, settings
@@ -96,6 +103,71 @@ def test_a_full_queue_makes_room_at_the_cost_of_who_fills_it() -> None:
         work.close()
 
     run(crowd())
+
+
+def test_what_was_begun_ends_before_the_same_owner_begins_more() -> None:
+    async def crowd() -> list[str]:
+        work, done, held = Work("test", 1, 100), [], threading.Event()
+        first = work.submit("one", held.wait)
+        more = [work.submit("one", done.append, f"new {n}") for n in range(3)]
+        begun = work.go_on("one", done.append, "begun")
+        held.set()
+        await asyncio.gather(first, begun, *more)
+        work.close()
+        return done
+
+    assert run(crowd())[0] == "begun"
+
+
+def test_answers_are_worked_out_by_few_threads(sample_index: Path) -> None:
+    """Their models use all processors: many at a time would leave none to searches."""
+
+    async def most_at_a_time() -> int:
+        service = SearchService({"default": sample_index}, settings(threads=4))
+        await service.start()
+        visit = Visit(service, OWNER, AuditFacts())
+        asked = [AnswerRequest(visit, "", f"How far apart are {n} earth rods?") for n in range(6)]
+        every = asyncio.gather(*(each.whole() for each in asked))
+        most = 0
+        while not every.done():
+            await asyncio.sleep(0.002)
+            frames = sys._current_frames().values()
+            most = max(most, sum(_is_reading(frame) for frame in frames))
+        assert all(answer["state"] for answer in await every)
+        await service.stop()
+        return most
+
+    assert run(most_at_a_time()) == 1
+
+
+def _is_reading(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not AnswerReader.read.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
+def test_a_check_gives_others_their_turn(sample_index: Path) -> None:
+    """Between two claims; all of one text at once would keep the only thread."""
+
+    async def crowd() -> int:
+        service = SearchService({"default": sample_index}, settings(threads=1))
+        await service.start()
+        visit = Visit(service, OWNER, AuditFacts())
+        text = 'It says "two rods are at least 2.4 m apart" in 250.56(B). ' * 8
+        checking = asyncio.create_task(check(CheckBody(text=text), _Plain(), visit))
+        others = 0
+        while not checking.done():
+            await service.reading.run("somebody else", 60, lambda: None)
+            others += 1
+        assert b'"claims"' in bytes((await checking).body)
+        await service.stop()
+        return others
+
+    assert run(crowd()) >= 8
+
+
+class _Plain:
+    headers: ClassVar[dict[str, str]] = {}
 
 
 def test_a_search_is_quick_while_others_have_thousands_of_texts_scored(

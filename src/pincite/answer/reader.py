@@ -51,6 +51,7 @@ MIN_DECIDING = 5  # tokens of a sentence or row that says yes or no
 LONGEST = 40  # tokens of a short answer
 MAX_TOLD_CHARS = 400  # of a sentence that is a short answer as a whole
 MAX_DOCUMENT_CHARS = 2_000_000  # in which the question's names are looked for
+MAX_DIFFERENT_WORDS = 60  # of a question that are looked for there
 # Words of questions that documents need not have.
 SAYS_LITTLE = frozenset(
     ("often", "approxim", "usual", "exact", "current", "actual", "typic", "long")
@@ -181,15 +182,18 @@ class AnswerReader:
         text = f"{source.title} {text}".lower()
         analyzer = self._index.opened.analyzer_of(source.span.doc_id)
         rarest = self._rarest
-        has, worth = [], []
-        for word in (written.strip("?!.,;:\"'“”’()").lower() for written in query.content_words):
+        words = [written.strip("?!.,;:\"'“”’()").lower() for written in query.content_words]
+        has: dict[str, float] = {}
+        worth: dict[str, float] = {}
+        for word in [*dict.fromkeys(words)][:MAX_DIFFERENT_WORDS]:
             terms = [term for term in analyzer.terms(word) if term not in SAYS_LITTLE]
-            worth.append(sum(query.weights.get(term) or rarest for term in terms))
+            worth[word] = sum(query.weights.get(term) or rarest for term in terms)
             begins = re.compile(rf"(?<!\w){re.escape(word[: max(4, len(word) - 3)])}")
-            has.append(float(begins.search(text) is not None))
-        names = _NAME.findall(query.text)
+            has[word] = float(begins.search(text) is not None)
+        words = [word for word in words if word in has]
+        names = _NAME.findall(query.text)[:MAX_DIFFERENT_WORDS]
         return {
-            "document": float(np.average(has, weights=worth)) if sum(worth) else 1.0,
+            "document": _average([has[w] for w in words], [worth[w] for w in words]),
             "names": sum(n.lower() in text for n in names) / len(names) if names else 1.0,
         }
 
@@ -237,6 +241,10 @@ class AnswerReader:
                 found.append((window, hit, share))
         found.sort(key=lambda each: -(each[1] + CHOOSE_WORDS * each[2]))
         return [(window, hit) for window, hit, _ in found[:READ]]
+
+
+def _average(values: Sequence[float], weights: Sequence[float]) -> float:
+    return float(np.average(values, weights=weights)) if sum(weights) else 1.0
 
 
 def _share(shares: Mapping[str, float], analyzer: Analyzer, words: str) -> float:

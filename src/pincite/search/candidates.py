@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
-from functools import cached_property
 
 import numpy as np
 
+from pincite.model.cached import cached_property
 from pincite.model.types import Hit, Query, Ranking
 from pincite.store.files import Array
 

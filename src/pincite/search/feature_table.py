@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pincite.index.filters import SegmentPlaces
 from pincite.index.lexical import Bm25, QueryTerms, Term, window_scores
 from pincite.index.opened import OpenIndex, Rows
 from pincite.index.postings import Array
+from pincite.model.cached import cached_property
 from pincite.model.types import Chunk, Query
 from pincite.search.features import (
     NOWHERE,

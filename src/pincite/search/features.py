@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from pincite.index.postings import Array
+from pincite.model.cached import cached_property
 from pincite.model.types import Chunk
 
 # A window is as many times longer than the question.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from pincite.index.filters import NOTHING, RowFilter
 from pincite.index.lexical import Bm25, QueryTerms
 from pincite.index.opened import OpenIndex, corrected
 from pincite.index.tokens import without_asides
+from pincite.model.cached import cached_property
 from pincite.model.editions import years
 from pincite.model.locators import Mention, in_range, locator_key, mention_spans, mentions
 from pincite.model.types import Chunk, Filters, Query

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from pincite.encode.models import STATIC, Encoder
 from pincite.index.lexical import Bm25, Bm25Scorer, QueryTerms, SegmentFields, window_scores
 from pincite.index.opened import OpenIndex, Rows, top_rows
 from pincite.index.vectors import NO_VECTOR, Pairs, VectorIndex
+from pincite.model.cached import cached_property
 from pincite.model.errors import ConfigError
 from pincite.model.tuning import LexicalTuning
 from pincite.model.vocabulary import Ask, FieldVocabulary, load_vocabulary, shipped_vocabularies

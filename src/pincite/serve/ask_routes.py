@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Asker, Message
-from pincite.answer.values import CompleteEvent, ErrorEvent, Event, State
+from pincite.answer.values import CompleteEvent, ContextEvent, ErrorEvent, Event, State
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
@@ -44,12 +44,23 @@ logger = logging.getLogger("pincite.serve")
 
 
 class AnswerStream:
-    """One answer on its way; the first event is there before the stream begins."""
+    """One answer on its way; the first event is there before the stream begins.
+
+    Others have their turn after each event. What a language model is asked for, behind the context,
+    waits for somebody else, and has other threads than what is worked out here.
+    """
 
     def __init__(
-        self, visit: Visit, lease: AbstractContextManager[IndexReader], make: Make
+        self,
+        visit: Visit,
+        lease: AbstractContextManager[IndexReader],
+        make: Make,
+        *,
+        is_streamed: bool = True,
     ) -> None:
         self.generation = 0  # that the answer is from, once it has begun
+        self._is_streamed = is_streamed
+        self._lane = visit.service.reading
         self._service, self._owner = visit.service, visit.caller.id
         self._steps = self._made(lease, make)
         self._due = time.monotonic() + self._service.limits.ask_seconds
@@ -72,9 +83,10 @@ class AnswerStream:
 
     async def begin(self) -> None:
         """Wait for the first event; what goes wrong until then is an error of the request."""
-        self._service.begin_stream(self._owner)
+        if self._is_streamed:
+            self._service.begin_stream(self._owner)
         try:
-            self._pending = self._service.asking.submit(self._owner, self._next)
+            self._pending = self._lane.submit(self._owner, self._next)
             while not await self._is_there():
                 pass
             self._first = self._pending.result()
@@ -102,7 +114,9 @@ class AnswerStream:
                 if self._service.is_stopping:
                     yield ErrorEvent(ServiceError("the server is stopping", 503))
                     return
-                self._pending = self._service.asking.go_on(self._owner, self._next)
+                if isinstance(event, ContextEvent):
+                    self._lane = self._service.asking
+                self._pending = self._lane.go_on(self._owner, self._next)
                 while not await self._is_there():
                     yield None
                 event = self._pending.result()
@@ -120,7 +134,8 @@ class AnswerStream:
         if self._is_closed:
             return
         self._is_closed = True
-        self._service.end_stream(self._owner)
+        if self._is_streamed:
+            self._service.end_stream(self._owner)
         pending = self._pending
         if pending is None or pending.done():
             self._give_back()
@@ -131,7 +146,7 @@ class AnswerStream:
         if self._pending is not None and self._pending.done():
             forget(self._pending)
         try:
-            self._service.asking.go_on(self._owner, self._steps.close).add_done_callback(forget)
+            self._lane.go_on(self._owner, self._steps.close).add_done_callback(forget)
         except RuntimeError:  # the threads have ended with the service
             self._steps.close()
 
@@ -265,27 +280,26 @@ class AnswerRequest:
     def _lease(self) -> AbstractContextManager[IndexReader]:
         return self.collection.lease(self.visit.caller.access, self.threshold)
 
-    async def stream(self) -> AnswerStream:
+    async def stream(self, *, is_streamed: bool = True) -> AnswerStream:
         """Return the answer that has begun."""
 
         def make(index: IndexReader) -> Generator[Event]:
             return Asker(index).ask(self.question, **self._how)
 
-        stream = AnswerStream(self.visit, self._lease(), make)
+        stream = AnswerStream(self.visit, self._lease(), make, is_streamed=is_streamed)
         await stream.begin()
         return stream
 
     async def whole(self) -> dict[str, Any]:
         """Return the whole answer as plain values."""
-
-        def work() -> dict[str, Any]:
-            with self._lease() as index:
-                answer = Asker(index).answer(self.question, **self._how).plain()
-                where = {"collection": self.collection.name, "generation": generation_of(index)}
-                return {**where, **answer}
-
-        service = self.visit.service
-        return await service.asking.run(self.visit.caller.id, service.limits.ask_seconds, work)
+        stream = await self.stream(is_streamed=False)
+        async for event in stream.events():
+            if isinstance(event, ErrorEvent):
+                raise event.error
+            if isinstance(event, CompleteEvent):
+                where = {"collection": self.collection.name, "generation": stream.generation}
+                return {**where, **event.answer.plain()}
+        raise AssertionError("a stream ends with complete or error")
 
 
 async def event_lines(

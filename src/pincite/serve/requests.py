@@ -37,6 +37,7 @@ from pincite.serve.collections import ServedCollection
 from pincite.serve.errors import ServiceError, error_body, no_room, status_of
 from pincite.serve.reading import generation_of
 from pincite.serve.service import AuditFacts, SearchService
+from pincite.serve.work import Work
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -271,9 +272,14 @@ class Visit:
         seconds = self.service.limits.search_seconds
         return await self.service.searching.run(self.caller.id, seconds, work, *args, **kwargs)
 
-    async def in_turns(self, work: Callable[[], Generator[None, None, T]]) -> T:
-        """Return what the steps of a model's work return; those of others have turns between."""
-        run: Any = self.service.scoring.run  # whose answer is what the steps return
+    async def in_turns(
+        self, work: Callable[[], Generator[None, None, T]], lane: Work | None = None
+    ) -> T:
+        """Return what the steps of long work return; those of others have turns between.
+
+        Without another lane it is that of models.
+        """
+        run: Any = (lane or self.service.scoring).run  # whose answer is what the steps return
         return cast(T, await run(self.caller.id, self.service.limits.search_seconds, work))
 
     async def read(
@@ -498,7 +504,8 @@ class _Request:
             return await self._receive()  # what comes now is that the client goes
         try:
             left = max(0.0, self._due - time.monotonic())
-            message = await asyncio.wait_for(self._receive(), left)
+            async with asyncio.timeout(left):
+                message = await self._receive()
         except TimeoutError:
             self._refusal = ServiceError("the body came too slowly", 408)
             raise self._refusal from None

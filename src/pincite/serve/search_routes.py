@@ -190,12 +190,20 @@ async def check(body: CheckBody, request: Request, visit: Reader) -> Response:
     if wants_stream(body.stream, request):
         return event_stream(await _streamed(body, visit))
 
-    def work(index: IndexReader) -> dict[str, Any]:
-        report = Checker(index).check(body.text)
-        visit.asked.facts["hits"] = len(report.claims)
-        return report.plain()
+    chosen = visit.collection(body.collection)
 
-    return await visit.answer(body.collection, work)
+    def work() -> Steps[Response]:
+        with chosen.lease(visit.caller.access) as index:
+            checking, claims = Checker(index).stream(body.text), []
+            for claim in checking.claims:
+                claims.append(claim)
+                yield  # others have their turn
+            visit.asked.facts["hits"] = len(claims)
+            report = CheckReport(tuple(claims), checking.notes)
+            where = {"collection": chosen.name, "generation": reading.generation_of(index)}
+            return reply({**where, **report.plain()})
+
+    return await visit.in_turns(work, visit.service.reading)
 
 
 async def _streamed(body: CheckBody, visit: Reader) -> AsyncIterator[str]:

@@ -101,7 +101,9 @@ class Sessions:
 DEFAULT = "default"
 # Wrong keys of one address a minute; a person who mistypes needs fewer.
 FAILURES_PER_MINUTE = 30
-ASK_THREADS = 8  # one is needed only while the next event of a stream is made
+# While a language model writes. Reading for answers has threads of its own, as scores have: few,
+# for its models use all processors, and searches would wait for them.
+ASK_THREADS = 8
 STREAM_SHARE = 4  # one key may have the fourth part of the streams, and of the uploads
 # Chat sessions of one key that are kept, and messages of each: what is older is forgotten.
 SESSIONS, SESSION_MESSAGES = 1000, 40
@@ -137,6 +139,7 @@ class SearchService:
         threads = self.limits.threads or 2 * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
         self.scoring = Work("score", max(1, threads // 4), self.limits.queue)
+        self.reading = Work("read", max(1, threads // 4), self.limits.queue)
         self.asking = Work("ask", ASK_THREADS, self.limits.queue)
         self.writing = Work("write", len(places), self.limits.jobs * len(places))
         self.metrics = HttpMetrics()
@@ -155,7 +158,7 @@ class SearchService:
 
     @property
     def pools(self) -> tuple[Work, ...]:
-        return self.searching, self.scoring, self.asking, self.writing
+        return self.searching, self.scoring, self.reading, self.asking, self.writing
 
     def begin_stream(self, owner: str) -> None:
         """Count a stream; ServiceError if there are too many, or too many of one key."""

@@ -7,7 +7,7 @@ import contextvars
 import time
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock
@@ -22,37 +22,40 @@ T = TypeVar("T")
 class _QueuedCall:
     """One piece of work: a call or, where the call returns a generator, the steps of that."""
 
-    __slots__ = ("call", "future", "is_given_up", "is_part", "owner", "seconds", "steps")
+    __slots__ = ("call", "ended", "is_given_up", "is_part", "owner", "seconds", "steps")
 
-    def __init__(self, owner: str, call: Callable[[], Any], *, is_part: bool = False) -> None:
+    def __init__(
+        self,
+        owner: str,
+        call: Callable[[], Any],
+        ended: Callable[[_QueuedCall, Any, BaseException | None], None],
+        *,
+        is_part: bool,
+    ) -> None:
         self.owner, self.call = owner, call
+        self.ended = ended  # told once what came of it
         self.is_part = is_part  # of something that was let in before
         self.is_given_up = False
         self.seconds = 0.0
         self.steps: Generator[Any, Any, Any] | None = None
-        self.future: Future[Any] = Future()
 
-    def step(self) -> bool:
-        """Work until somebody else may have a turn; False if this is done."""
-        if self.steps is None and not self.future.set_running_or_notify_cancel():
-            return False
+    def step(self) -> tuple[Any, BaseException | None] | None:
+        """Work until somebody else may have a turn; return what came of it if this is done."""
         try:
             if self.steps is None:
-                result = self.call()
+                result = None if self.is_given_up else self.call()
                 if not isinstance(result, Generator):
-                    self.future.set_result(result)
-                    return False
+                    return result, None
                 self.steps = result
             if not self.is_given_up:
                 next(self.steps)
-                return True
+                return None
             self.steps.close()
-            self.future.set_result(None)
+            return None, None
         except StopIteration as end:
-            self.future.set_result(end.value)
-        except BaseException as error:  # whoever waits is told
-            self.future.set_exception(error)
-        return False
+            return end.value, None
+        except BaseException as problem:  # whoever waits is told
+            return None, problem
 
 
 class _FairQueue:
@@ -71,7 +74,10 @@ class _FairQueue:
             if owner not in self._waiting:
                 self._waiting[owner] = deque()
                 self._spent[owner] = max(self._spent.get(owner, 0.0), self._now)
-            self._waiting[owner].append(piece)
+            if piece.is_part:  # what was begun ends before something else begins
+                self._waiting[owner].appendleft(piece)
+            else:
+                self._waiting[owner].append(piece)
 
     def take(self) -> _QueuedCall | None:
         with self._lock:
@@ -142,10 +148,11 @@ class Work:
         """Return what the work returns; ServiceError if there is no room or no time for it."""
         future = self.submit(owner, work, *args, **kwargs)
         try:
-            return await asyncio.wait_for(asyncio.shield(future), seconds or None)
+            async with asyncio.timeout(seconds or None):
+                return await future
         except TimeoutError:
-            if future.done():
-                raise
+            if not future.cancelled():
+                raise  # of the work itself
             raise took_too_long(seconds) from None
         finally:
             future.cancel()  # what nobody waits for is not begun, nor gone on with
@@ -163,34 +170,44 @@ class Work:
             other = self._queue.shed_for(owner)
             if other is None:
                 raise refusal
-            other.future.set_exception(refusal)
-        return self._begin(_QueuedCall(owner, partial(work, *args, **kwargs)))
+            other.ended(other, None, refusal)
+        return self._begin(owner, partial(work, *args, **kwargs))
 
     def go_on(
         self, owner: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> asyncio.Future[T]:
         """Begin a part of something that was let in before: it is never refused."""
-        return self._begin(_QueuedCall(owner, partial(work, *args, **kwargs), is_part=True))
+        return self._begin(owner, partial(work, *args, **kwargs), is_part=True)
 
-    def _begin(self, piece: _QueuedCall) -> asyncio.Future[Any]:
+    def _begin(
+        self, owner: str, call: Callable[[], Any], *, is_part: bool = False
+    ) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        piece.call = partial(contextvars.copy_context().run, piece.call)
+        answer: asyncio.Future[Any] = loop.create_future()
 
-        def ended(_: Future[Any]) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and its counts with it
-                loop.call_soon_threadsafe(count)
-
-        def count() -> None:
+        def tell(piece: _QueuedCall, result: Any, error: BaseException | None) -> None:
             self.pending -= 1
             if piece.seconds:
                 self._seconds += (piece.seconds - self._seconds) / 20
+            if answer.done():
+                return
+            if error is None:
+                answer.set_result(result)
+            elif isinstance(error, StopIteration | asyncio.CancelledError):  # no future takes them
+                answer.cancel()
+            else:
+                answer.set_exception(error)
+
+        def ended(piece: _QueuedCall, result: Any, error: BaseException | None) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and its counts with it
+                loop.call_soon_threadsafe(tell, piece, result, error)
 
         def give_up(answer: asyncio.Future[Any]) -> None:
             piece.is_given_up = answer.cancelled()
 
+        call = partial(contextvars.copy_context().run, call)
+        piece = _QueuedCall(owner, call, ended, is_part=is_part)
         self.pending += 1
-        piece.future.add_done_callback(ended)
-        answer = asyncio.wrap_future(piece.future)
         answer.add_done_callback(give_up)
         self._queue.put(piece)
         self._pool.submit(self._turn)
@@ -202,19 +219,19 @@ class Work:
         if piece is None:
             return  # one was shed
         started = time.monotonic()
-        try:
-            is_over = not piece.step()
-        finally:
-            took = time.monotonic() - started
-            piece.seconds += took
-            self._queue.ended(piece.owner, took)
-        if not is_over:
-            self._queue.put(piece)
-            with suppress(RuntimeError):  # the service stops
-                self._pool.submit(self._turn)
+        outcome = piece.step()
+        took = time.monotonic() - started
+        piece.seconds += took
+        self._queue.ended(piece.owner, took)
+        if outcome is not None:
+            piece.ended(piece, *outcome)
+            return
+        self._queue.put(piece)
+        with suppress(RuntimeError):  # the service stops
+            self._pool.submit(self._turn)
 
     def close(self) -> None:
         """Let what was begun come to its end; nothing else is begun."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         while piece := self._queue.take():
-            piece.future.cancel()
+            piece.ended(piece, None, asyncio.CancelledError())

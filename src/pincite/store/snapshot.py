@@ -26,8 +26,9 @@ from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk
 
 KEPT_CHARS = 16_000_000  # of the texts of recently used documents
-# Searches find the same sections again and again, and look for the clause in each.
-KEPT_BELOW_CHARS = 4_000_000
+# Searches find the same sections again and again, and look for the clause in each; one search asks
+# for its hits three times.
+KEPT_CHUNK_CHARS, KEPT_BELOW_CHARS = 4_000_000, 4_000_000
 KEPT_PAGES = 200_000
 
 
@@ -279,6 +280,9 @@ class Snapshot:
 
     def _forget(self) -> None:
         """Begin anew with what is remembered of documents that are seen."""
+        self._kept_chunks: RecentCache[str, Chunk] = RecentCache(
+            KEPT_CHUNK_CHARS, lambda c: _chars([c])
+        )
         self._kept_below: RecentCache[str, list[Chunk]] = RecentCache(KEPT_BELOW_CHARS, _chars)
         self._pages: RecentCache[str, Pages] = RecentCache(KEPT_PAGES, lambda p: 1 + len(p.starts))
 
@@ -366,7 +370,11 @@ class Snapshot:
         return self._load(where, (doc_id, end, start))
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
-        found = {chunk.id: chunk for chunk in self._load("WHERE id IN ({})", ids)}
+        found = self._kept_chunks.get(ids)
+        if others := [chunk_id for chunk_id in ids if chunk_id not in found]:
+            read = {chunk.id: chunk for chunk in self._load("WHERE id IN ({})", others)}
+            self._kept_chunks.put(read)
+            found |= read
         missing = [chunk_id for chunk_id in ids if chunk_id not in found]
         if missing:
             raise StoreError(f"no chunk {missing[0]!r} in the index", hint="run: pincite doctor")
@@ -520,5 +528,9 @@ class Snapshot:
         return known[doc_id]
 
 
+def _one_chars(chunk: Chunk) -> int:
+    return 1 + len(chunk.text)
+
+
 def _chars(chunks: Sequence[Chunk]) -> int:
-    return 1 + sum(len(chunk.text) for chunk in chunks)
+    return 1 + sum(map(_one_chars, chunks))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,6 +143,27 @@ def test_without_the_reader_sentences_are_quoted(asker: Asker) -> None:
 )
 def test_questions_for_yes_or_no_are_known_by_their_form(question: str, is_polar: bool) -> None:
     assert asks_yes_or_no(question) is is_polar
+
+
+def test_a_question_of_many_words_reads_a_document_no_more_often(tmp_path: Path) -> None:
+    lines = "\n\n".join(f"Pontoon {n} is painted in the colour {n}." for n in range(8000))
+    (tmp_path / "long.md").write_text(f"# Rules\n\n{lines}\n", encoding="utf-8")
+    make_index([(tmp_path / "long.md", "long.md")], tmp_path / "index", [Settings()])
+    with Index.open(tmp_path / "index") as index:
+        asker = Asker(index)
+        reader = asker._reader
+        assert reader is not None
+        few, many = ("colour " + " ".join(f"x{n}y" for n in range(size)) for size in (60, 600))
+
+        def seconds(question: str) -> float:
+            query = index.parse(question)
+            found = asker.found("What is the colour of pontoon 7?").read[0]
+            started = time.thread_time()
+            reader._about(query, found)
+            return time.thread_time() - started
+
+        seconds(few)
+        assert seconds(many) < 4 * seconds(few)
 
 
 def test_a_stretch_stays_within_its_piece() -> None:
