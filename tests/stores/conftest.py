@@ -12,6 +12,8 @@ from uuid import uuid4
 import pytest
 from tests.servers.chroma import Chroma
 from tests.servers.mongodb import MongoDB
+from tests.servers.opensearch import OpenSearch
+from tests.servers.opensearch import missing as opensearch_missing
 from tests.servers.postgres import Postgres
 
 from pincite.store.server import engine_parts
@@ -65,6 +67,28 @@ def chroma() -> Iterator[Chroma]:
 def new_chroma(chroma: Chroma) -> Callable[[], str]:
     """Lend what names a new index in Chroma."""
     return lambda: f"{chroma.url}/t{uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[OpenSearch]:
+    if reason := opensearch_missing():
+        pytest.skip(reason)
+    with OpenSearch() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_opensearch(opensearch: OpenSearch) -> Callable[[], str]:
+    """Lend what names a new index in OpenSearch."""
+    return lambda: f"{opensearch.url}/t{uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="module")
+def mortal_opensearch() -> Iterator[OpenSearch]:
+    if reason := opensearch_missing():
+        pytest.skip(reason)
+    with OpenSearch() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

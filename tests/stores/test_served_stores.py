@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "index"
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mongodb", "chroma"])
+@pytest.fixture(scope="module", params=["postgresql", "mongodb", "chroma", "opensearch"])
 def store(request: pytest.FixtureRequest, folder: Path) -> str:
     """The same index in a server; another kind of server is one more line here."""
     name = f"served_{uuid4().hex[:8]}"
@@ -74,6 +74,8 @@ def store(request: pytest.FixtureRequest, folder: Path) -> str:
         url = f"{request.getfixturevalue('postgres').url}#{name}"
     elif request.param == "mongodb":
         url = request.getfixturevalue("new_mongodb")()
+    elif request.param == "opensearch":
+        url = request.getfixturevalue("new_opensearch")()
     else:
         url = f"{request.getfixturevalue('mortal_chroma').url}/{name}"
     list(copy_index(folder, url))

@@ -28,7 +28,7 @@ QUESTIONS = int(os.environ.get("PINCITE_TEST_QUESTIONS", "12"))
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["postgresql", "mongodb", "chroma"])
+@pytest.fixture(params=["postgresql", "mongodb", "chroma", "opensearch"])
 def server(request: pytest.FixtureRequest) -> str:
     """A server with nothing of ours in it; another kind is one more line here."""
     if request.param == "mongodb":

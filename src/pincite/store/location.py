@@ -23,6 +23,7 @@ ENGINES = {
     "chroma": "pincite.store.chroma.engine:ChromaEngine",
     "mongodb": "pincite.store.mongodb.engine:MongoEngine",
     "mongodb+srv": "pincite.store.mongodb.engine:MongoEngine",
+    "opensearch": "pincite.store.opensearch.engine:OpenSearchEngine",
     "postgresql": "pincite.store.postgres.engine:PostgresEngine",
     "postgres": "pincite.store.postgres.engine:PostgresEngine",
 }
@@ -53,7 +54,7 @@ def place_in(url: str, name: str) -> str:
     ('postgresql://host/laws#acts', 'chroma://host:8000/acts?tls=true')
     """
     parts = urlsplit(url)
-    is_path = parts.scheme == "chroma"
+    is_path = parts.scheme in ("chroma", "opensearch")
     if parts.fragment or (is_path and parts.path.strip("/")):
         raise ConfigError(
             f"{redact_url(url)} names an index, and a server is wanted",

@@ -14,18 +14,11 @@ from pincite.model.errors import StoreError
 from pincite.model.settings import StoreSettings
 from pincite.store.chroma import client as recording
 from pincite.store.chroma import engine as searching
-from pincite.store.chroma.client import (
-    Absent,
-    ChromaRecord,
-    Near,
-    packed,
-    parts_of,
-    records_of,
-    unpacked,
-)
+from pincite.store.chroma.client import ChromaRecord, Near, parts_of, records_of
 from pincite.store.chroma.engine import ChromaEngine
 from pincite.store.manifest import Manifest
 from pincite.store.server import engine_parts
+from pincite.store.server.engine_parts import Absent, packed, unpacked
 
 
 class MemoryClient:

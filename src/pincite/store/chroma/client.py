@@ -6,10 +6,7 @@ Chroma's own Python client waits for ever, beginning with its constructor.
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 import re
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
@@ -21,7 +18,15 @@ import numpy as np
 from pincite.model.errors import ConfigError, StoreError, StoreUnavailable, redact_url
 from pincite.model.settings import StoreSettings
 from pincite.store.files import Array
-from pincite.store.server.engine_parts import CONNECTIONS, Troubles, pieces
+from pincite.store.server.engine_parts import (
+    CONNECTIONS,
+    Absent,
+    Conflict,
+    Troubles,
+    key_of,
+    packed,
+    pieces,
+)
 
 LIKE = "like chroma://localhost:8000/laws"
 OPTIONS = {"tenant": "default_tenant", "database": "default_database", "tls": "false"}
@@ -36,10 +41,7 @@ HNSW = {"space": "ip", "max_neighbors": 16, "ef_construction": 200, "ef_search":
 # Records and marks have to have one, too, and nobody asks it anything.
 NO_HNSW = {"space": "l2", "max_neighbors": 4, "ef_construction": 10}
 MAX_BODY = 1_000_000  # signs of a record's body
-COMPRESSED_FROM = 1_000  # shorter ones hardly get shorter
 _HEAD = re.compile(r"(\d+)([jz])")
-# Texts that begin like this are marked as well, so the two are never confused.
-_BYTES, _TEXT = "\x00bytes:", "\x00text:"
 _NAME = re.compile(r"[a-z][a-z0-9_]{2,40}")
 # What collections of an index are called behind its name: another's name may not look like it.
 _OURS = re.compile(r"_(mark|records|vectors)(_|$)")
@@ -48,14 +50,6 @@ _REFUSED = (401, 403)
 _TOO_MANY, _FAULT = 429, 500
 # What its database and its files say of a disk without room.
 _NO_ROOM = ("disk is full", "no space left", "quota exceeded")
-
-
-class Absent(StoreError):
-    """The server has no such collection: it was swept."""
-
-
-class Conflict(StoreError):
-    """There is a collection of that name already."""
 
 
 class ChromaRecord(NamedTuple):
@@ -74,60 +68,8 @@ class Near(NamedTuple):
     score: float  # inner product
 
 
-def key_of(table: str, column: str, value: Any) -> int:
-    """Return the number that rows with a value are looked up by; never 0.
-
-    >>> key_of("keys", "key", "3.2") == key_of("keys", "key", "3.2") != key_of("keys", "key", "3.3")
-    True
-    """
-    named = f"{table}\x00{column}\x00{value}".encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(named, digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True) or 1
-
-
 # Records that say which homes there are.
 _HOMES = key_of("homes", "", "")
-
-
-def packed(value: Any) -> str:
-    """Return a row or bytes as text without odd characters: Chroma keeps no bytes.
-
-    >>> unpacked(packed([1, None, "a\\x00b", b"\\xff"])), unpacked(packed(b"\\x00" * 5000))[:2]
-    ([1, None, 'a\\x00b', b'\\xff'], b'\\x00\\x00')
-    """
-    if isinstance(value, bytes):
-        return "z" + base64.b64encode(b"b" + zlib.compress(value, 1)).decode()
-    plain = json.dumps([_plain(each) for each in value], separators=(",", ":"))
-    if len(plain) < COMPRESSED_FROM:
-        return "j" + plain
-    return "z" + base64.b64encode(b"j" + zlib.compress(plain.encode(), 1)).decode()
-
-
-def unpacked(text: str) -> Any:
-    """Return what :func:`packed` was given."""
-    try:
-        if text[:1] == "j":
-            return [_restored(each) for each in json.loads(text[1:])]
-        data = base64.b64decode(text[1:])
-        whole = zlib.decompress(data[1:])
-        return whole if data[:1] == b"b" else [_restored(each) for each in json.loads(whole)]
-    except (ValueError, zlib.error) as error:
-        raise StoreError(f"a record is damaged: {error}", hint="copy the index anew") from error
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return _BYTES + base64.b64encode(value).decode()
-    if isinstance(value, str) and value.startswith("\x00"):
-        return _TEXT + value
-    return value
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith("\x00"):
-        is_text = value.startswith(_TEXT)
-        return value[len(_TEXT) :] if is_text else base64.b64decode(value[len(_BYTES) :])
-    return value
 
 
 def records_of(record_id: str, keys: Sequence[int], value: Any) -> Iterator[ChromaRecord]:

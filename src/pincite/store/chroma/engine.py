@@ -23,26 +23,26 @@ import numpy as np
 from pincite.model.errors import StaleIndex, StoreError
 from pincite.model.settings import StoreSettings
 from pincite.store.chroma.client import (
-    Absent,
     ChromaClient,
     ChromaRecord,
     Near,
-    key_of,
     part_id,
     parts_of,
     records_of,
-    unpacked,
 )
 from pincite.store.files import Array
 from pincite.store.manifest import manifest_of
 from pincite.store.server.contract import TABLES, Row, StoreEngine
 from pincite.store.server.engine_parts import (
+    Absent,
     Lease,
     SegmentHomes,
     batches,
     gone,
+    key_of,
     nearest_of_all,
     pieces,
+    unpacked,
 )
 
 FORMAT = 1

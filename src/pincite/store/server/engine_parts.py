@@ -1,8 +1,12 @@
-"""What engines have in common: the lease of the one writer, homes, batches, comparing vectors."""
+"""What engines have in common: the lease of the one writer, homes, packing, comparing vectors."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +26,17 @@ LAST_BEAT_SECONDS = 1.0
 BATCH_BYTES = 8_000_000
 CONNECTIONS = 8  # so many questions are asked of a server at a time; more wait
 T = TypeVar("T")
+COMPRESSED_FROM = 1_000  # shorter texts hardly get shorter
+# Texts that begin like this are marked as well, so the two are never confused.
+_BYTES, _TEXT = "\x00bytes:", "\x00text:"
+
+
+class Absent(StoreError):
+    """The server has no such collection: it was swept."""
+
+
+class Conflict(StoreError):
+    """There is a collection of that name already."""
 
 
 class Lease(ABC):
@@ -199,3 +214,55 @@ def _best(scores: Array, wanted: int) -> Array:
         least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
         near = np.flatnonzero(scores >= least)
     return near[np.argsort(-scores[near], kind="stable")][:wanted]
+
+
+def key_of(table: str, column: str, value: Any) -> int:
+    """Return the number that rows with a value are looked up by; never 0.
+
+    >>> key_of("keys", "key", "3.2") == key_of("keys", "key", "3.2") != key_of("keys", "key", "3.3")
+    True
+    """
+    named = f"{table}\x00{column}\x00{value}".encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(named, digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True) or 1
+
+
+def packed(value: Any) -> str:
+    """Return a row or bytes as text without odd characters, for servers that keep no bytes.
+
+    >>> unpacked(packed([1, None, "a\\x00b", b"\\xff"])), unpacked(packed(b"\\x00" * 5000))[:2]
+    ([1, None, 'a\\x00b', b'\\xff'], b'\\x00\\x00')
+    """
+    if isinstance(value, bytes):
+        return "z" + base64.b64encode(b"b" + zlib.compress(value, 1)).decode()
+    plain = json.dumps([_plain(each) for each in value], separators=(",", ":"))
+    if len(plain) < COMPRESSED_FROM:
+        return "j" + plain
+    return "z" + base64.b64encode(b"j" + zlib.compress(plain.encode(), 1)).decode()
+
+
+def unpacked(text: str) -> Any:
+    """Return what :func:`packed` was given."""
+    try:
+        if text[:1] == "j":
+            return [_restored(each) for each in json.loads(text[1:])]
+        data = base64.b64decode(text[1:])
+        whole = zlib.decompress(data[1:])
+        return whole if data[:1] == b"b" else [_restored(each) for each in json.loads(whole)]
+    except (ValueError, zlib.error) as error:
+        raise StoreError(f"a record is damaged: {error}", hint="copy the index anew") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return _BYTES + base64.b64encode(value).decode()
+    if isinstance(value, str) and value.startswith("\x00"):
+        return _TEXT + value
+    return value
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("\x00"):
+        is_text = value.startswith(_TEXT)
+        return value[len(_TEXT) :] if is_text else base64.b64decode(value[len(_BYTES) :])
+    return value
