@@ -226,6 +226,11 @@ _WORD = re.compile(r"[\w²³°%.-]+")
 _NUMBER = re.compile(
     r"(?<![\w.-])(?P<bare>\d+(?:[.,]\d+)?)(?!-\w)(?:\s?(?:°\s?[CF]|%|[^\W\d_]{1,3}[²³]?)(?!\w))?"
 )
+# "June 30" is a day, and names no row.
+_DAY = re.compile(
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2}\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\b"
+)
 _NAMES = re.compile(r"(?<!\d)[^\W\d_]+")
 _LAST_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\s*$")
 MAX_CELLS = 3
@@ -323,7 +328,7 @@ class Lookup:
         ]
         if tables and (picked := self._picked(query, tables, by_chunk)):
             return picked
-        question = query.text
+        question = _DAY.sub(lambda day: " " * len(day.group()), query.text)
         for number in _NUMBER.finditer(question) if tables else ():
             # The number says which row; the other words say which one of equal ones, and column.
             if _YEAR.fullmatch(number["bare"]):

@@ -59,6 +59,16 @@ SAYS_LITTLE = frozenset(
 GUESSED = 0.5  # what a word is worth that one without a home was taken for
 TINY = -30.0  # the logarithm of what is impossible
 _NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # a capital inside a sentence
+_FORMULA = re.compile(r"\$(?=[^$\n]{0,200}[\\=^_{])[^$\n]{1,200}(?<!\\)\$")
+_OF_FIGURE = re.compile(r"\d")
+_BEFORE = re.compile(r"(?:\\?[$€£¥~<>≥≤±+-] ?)+$|\d[\d.,]*$")
+_NAME_BEFORE = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z][\w&’'.-]* ){1,3}$")
+_UNIT_BEHIND = re.compile(
+    r"[\d.,]*\d|\s?(?:\\?%|°\s?[CF]?\b)"
+    r"|[ -](?:percent|per cent|hundred|thousand|million|billion|trillion|euros|dollars|[kMG]?Hz"
+    r"|[kM]?[WVA]|[kcm]?m|k?g|mg|ml|[mnµ]s)\b"
+)
+_CLOSES = re.compile(r"[^()\n]{0,60}\)")
 # That these documents answer, and that the short answer is right, of what is known when it is given
 # (bench/abstention.py --fit). The former decides whether to answer, the latter is told.
 HERE = ConfidenceModel(
@@ -298,10 +308,37 @@ def short_answer(
         start, end = piece.start, piece.end
     if asked.term and asked.is_defined(window, piece):
         start, end = piece.start + asked.meaning(window, piece), piece.end
+    start, end = whole_words(window.text, start, end, (piece.start, piece.end))
     words = window.text[start:end].rstrip(" \n,;:")
     at = piece.span.start + start - piece.start
     span = Span(piece.span.doc_id, at, at + len(words))
     return ShortAnswer(plain(words), piece, (span,), place)
+
+
+def whole_words(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:
+    """Return a stretch with what belongs to its first and last words: units, names, brackets.
+
+    >>> text = "in Storm Beryl (2012) it cost $1.3 million"
+    >>> [text[slice(*whole_words(text, *at, (0, 42)))] for at in ((9, 14), (16, 21), (31, 34))]
+    ['Storm Beryl', '2012', '$1.3 million']
+    """
+    low, high = within
+    for sign in _FORMULA.finditer(text, low, high):  # a formula is said as a whole
+        if sign.start() < end and start < sign.end():
+            start, end = min(start, sign.start()), max(end, sign.end())
+    before = _BEFORE.search(text, low, start)
+    if before and _OF_FIGURE.match(text, start, high):
+        start = before.start()
+    if text[start : start + 1].isupper() and (name := _NAME_BEFORE.search(text, low, start)):
+        start = name.start()
+    if text[end - 1 : end].isdigit() and (unit := _UNIT_BEHIND.match(text, end, high)):
+        end = unit.end()
+    opened, closed = text.count("(", start, end), text.count(")", start, end)
+    if closed == opened + 1 and text[end - 1] == ")":
+        end -= 1
+    elif opened == closed + 1 and (bracket := _CLOSES.match(text, end, high)):
+        end = bracket.end()
+    return start, end
 
 
 def _items(window: ReadingWindow, lead: WindowPiece, place: float) -> ShortAnswer:

@@ -25,10 +25,14 @@ _ASKS_NUMBER = re.compile(
     r"|temperature|voltage|weight|height|length|duration|age|probability|accuracy)\b",
     re.IGNORECASE,
 )
+_MATTERS = (
+    r"(?:conditions?|responsibilit(?:y|ies)|consequences?|purpose|role|effects?|impact|reasons?)\b"
+)
 _ASKS_TO_TELL = re.compile(
     r"\bwhy\b|\bhow (?:does|do|did|is|are|can|should|will|was|were)\b|\bwhat happens\b"
-    r"|\bwhat (?:must|should|does|do|did|can|will)\b|\b(?:describe|explain)\b"
-    r"|\b(?:conditions?|responsibilit(?:y|ies)|consequences?|purpose|role|effects?|impact|reasons?)\b"
+    r"|\bwhat (?:must|should|can|will)\b|\b(?:describe|explain)\b"
+    r"|\b(?:what|which) (?:is|are|was|were) (?:(?:the|one|an?|two|some) )?(?:[\w'’-]+ ){0,2}?"
+    rf"{_MATTERS}|\b(?:what|which) (?:[\w-]+ )?{_MATTERS}"
     r"|, and (?:what|which|who|how|why|when|where)\b",
     re.IGNORECASE,
 )

@@ -123,6 +123,31 @@ def test_cells_of_other_years_and_quarters_are_no_answer(
     assert Wanted.by(question).allows(piece) is is_allowed
 
 
+def test_a_day_names_no_row_of_a_table(tmp_path: Path) -> None:
+    rows = "| Length (feet) | Fee |\n|---|---|\n| 20 | 11 |\n| 30 | 14 |\n"
+    text = f"# Fees\n\n## Jetties\n\n{rows}\n## Fines\n\nAs of June 30, the fine for speed is 95.\n"
+    (tmp_path / "fees.md").write_text(text, encoding="utf-8")
+    make_index([(tmp_path / "fees.md", "fees.md")], tmp_path / "index", [Settings()])
+    with Index.open(tmp_path / "index") as index:
+        asker = Asker(index, Answering(min_confidence=0.0))
+        assert "14" in asker.answer("What is the fee for 30 feet?").text
+        assert "14" not in asker.answer("What was the fee for speed as of June 30?").text
+
+
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [
+        ("What is the purpose of the gate?", True),
+        ("Under what conditions may it be opened?", True),
+        ("What must the master do?", True),
+        ("What was the amount recorded for the impact of the act?", False),
+        ("What does the master use as a signal?", False),
+    ],
+)
+def test_who_asks_for_a_reason_or_a_duty_gets_the_sentence(question: str, is_told: bool) -> None:
+    assert Wanted.by(question).is_told is is_told
+
+
 def test_without_the_reader_sentences_are_quoted(asker: Asker) -> None:
     plain = Asker(asker.index, Answering(min_confidence=0.0, reader="none"))
     answer = plain.answer("How much does a berth cost a night?")
