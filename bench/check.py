@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from check_changes import EXPECTED, Quotation, changed, leaves, quotations
-from check_styles import Written, styles
+from check_styles import TABLE, UNSEEN, Written, styles
 from pincite.check.checker import Checker
 from pincite.check.citations import written_citations
 from pincite.check.rules import without_polarity
@@ -234,7 +234,11 @@ def f1(written: list[Written], found: list[list[tuple[int, int, str]]], *, parts
 
 
 def citation_strings(args: argparse.Namespace) -> None:
-    written = list(styles())
+    for table in (TABLE, UNSEEN):
+        _found_citations(list(styles(table)), args)
+
+
+def _found_citations(written: list[Written], args: argparse.Namespace) -> None:
     texts = [each.text for each in written]
     ours = [found_by_pincite(text) for text in texts]
     kinds = len({each.style for each in written})

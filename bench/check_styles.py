@@ -1,4 +1,8 @@
-"""Three hundred citation strings in thirty styles, each with its place, for bench/check.py."""
+"""Citation strings, each with its place, for bench/check.py.
+
+Three hundred are of the thirty styles that the grammar was developed on; the others are of styles
+that were written down before anybody saw what it makes of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from itertools import cycle
 from pathlib import Path
 
 TABLE = Path(__file__).with_suffix(".txt")
+UNSEEN = Path(__file__).with_name("check_styles_unseen.txt")
 _SENTENCES = (
     "The operator has to comply with {}, as the agency has said.",
     "See {}.",
@@ -27,10 +32,10 @@ class Written:
     key: str
 
 
-def styles() -> Iterator[Written]:
+def styles(table: Path = TABLE) -> Iterator[Written]:
     """Yield every string in a sentence."""
     sentences = cycle(_SENTENCES)
-    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+    for line in table.read_text(encoding="utf-8").splitlines()[1:]:
         style, form, fillings, key = line.split(" | ")
         for filling in fillings.split("; "):
             is_coded = key.startswith("coded")

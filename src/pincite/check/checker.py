@@ -120,8 +120,13 @@ class Checker:
         if leads and all(lead.lead == "outside" for lead in resolved):
             return replace(plain, verdict="outside", reason=resolved[0].reason)
         others = [doc_id for doc_id in self._quotes.candidates(quote) if doc_id not in named]
-        looked_into = (named, others[:CANDIDATES], others[CANDIDATES:])
-        found = next(filter(None, (self._quotes.exact(quote, each) for each in looked_into)), [])
+        quotes, likely = self._quotes, others[:CANDIDATES]
+        found = (
+            quotes.exact(quote, named)
+            or quotes.exact(quote, likely)
+            or quotes.across_pages(quote, [*named, *likely])
+            or quotes.exact(quote, others[CANDIDATES:])
+        )
         exact = [each for each in found if each.change is None]
         inside = [each for each in exact if self._is_inside(each, leads)]
         if inside:

@@ -28,6 +28,7 @@ _LABELS = lazy_pattern(
     r"|[-•▪●◦–][ \t])|\[\^?\w{1,4}\]|\^[^^\s]{1,3}\^",
     re.MULTILINE,
 )
+_SPANNED = lazy_pattern(r"(?<=\|)([^|\n]{1,200})(?=\|\1\|)")  # a cell over several columns
 _ELLIPSIS = r"\[ ?(?:\. ?\. ?\.|…) ?\]|\( ?(?:\. ?\. ?\.|…) ?\)|\.(?: ?\.){2,4}|…\.?|\* \* \*"
 _REMARK = (
     r"(?:emphas[ie]s|italics|footnotes?|citations?|references?|internal|alterations?|quotation|"
@@ -68,7 +69,9 @@ class Folded:
     def __init__(self, text: str, *, has_labels: bool = True) -> None:
         self.text = text
         self._has_labels = has_labels
-        seen = _shown(text) if has_labels else _LABELS.sub(_blank, _shown(text))
+        seen = _shown(text)
+        if not has_labels:
+            seen = _SPANNED.sub(_blank, _LABELS.sub(_blank, seen))
         runs = list(_RUN.finditer(seen))
         parts: list[str] = []
         self.starts: list[int] = []  # of words, in the letters
@@ -100,7 +103,7 @@ class Folded:
 
     @cached_property
     def without_labels(self) -> Folded:
-        """The same text without the labels of items and the marks of footnotes."""
+        """The same text without the labels of items, marks of footnotes and cells that repeat."""
         return Folded(self.text, has_labels=False) if self._has_labels else self
 
     def word(self, number: int) -> str:

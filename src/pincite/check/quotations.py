@@ -11,6 +11,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein, Opcode
 
 from pincite.check.folding import Folded, Match, has_omissions
+from pincite.check.page_breaks import PageBreaks
 from pincite.check.rules import NEGATIONS, Change, kind_of_change
 from pincite.check.values import WordChange
 from pincite.index.filters import NOTHING
@@ -61,9 +62,15 @@ class QuotationFinder:
         # However often words come and however long a chunk is: what is quoted has them all.
         self._scorer = Bm25Scorer(index.opened.lexical, Bm25(k1=0.0))
         self.folded = lru_cache(maxsize=FOLDED_DOCUMENTS)(self._fold)
+        self.page_breaks = lru_cache(maxsize=FOLDED_DOCUMENTS)(self._breaks)
 
     def _fold(self, doc_id: str) -> Folded:
         return Folded(self._snapshot.text(doc_id))
+
+    def _breaks(self, doc_id: str) -> PageBreaks:
+        snapshot = self._snapshot
+        furniture = (snapshot.meta(doc_id) or {}).get("furniture", "")
+        return PageBreaks(snapshot.text(doc_id), snapshot.pages(doc_id), furniture)
 
     def exact(self, quote: str, documents: Iterable[str]) -> list[Found]:
         """Return where a quotation stands word for word in some documents."""
@@ -72,6 +79,15 @@ class QuotationFinder:
             folded = self.folded(doc_id)
             matches = folded.find(quote) or folded.without_labels.find(quote)
             found += [self._exact(quote, folded, match, doc_id) for match in matches]
+        return found
+
+    def across_pages(self, quote: str, documents: Iterable[str]) -> list[Found]:
+        """Return where it stands but for numbers and repeated lines between two pages."""
+        found: list[Found] = []
+        for doc_id in documents:
+            breaks = self.page_breaks(doc_id)
+            matches = breaks.find(quote)
+            found += [self._exact(quote, breaks.folded, match, doc_id) for match in matches]
         return found
 
     def _exact(self, quote: str, folded: Folded, match: Match, doc_id: str) -> Found:

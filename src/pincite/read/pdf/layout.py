@@ -207,6 +207,7 @@ _TITLE_PAGES, _TITLE_LINES = 6, 5  # pages of one statement, lines of its title
 _USUAL = 0.2  # of the pages have something at a height: whatever stands there is furniture
 _HEIGHT = 0.006  # share of the page that two lines at one height may differ
 _LARGER = 1.1  # times the size of the furniture: a heading
+_KEPT_LINES, _LONGEST_KEPT = 20, 200  # of furniture that is remembered
 _NUMBERS = re.compile(r"\d+")
 _ROMAN = re.compile(r"(?<![^\W_])[ivxlc]{1,7}(?![^\W_])")
 
@@ -246,6 +247,20 @@ def without_furniture(
         )
     # Pages of nothing but repeated lines are forms or tests, and their lines are the text.
     return kept if any(kept) else [list(lines) for lines in pages]
+
+
+def furniture_of(pages: Sequence[Sequence[Line]], kept: Sequence[Sequence[Line]]) -> str:
+    """Return a line for each line that was left out, but for its numbers: the most usual first.
+
+    Who copies words from page to page has these between them.
+    """
+    left = {id(line) for lines in kept for line in lines}
+    gone = [
+        " ".join(line.text.split()) for lines in pages for line in lines if id(line) not in left
+    ]
+    usual = Counter(_NUMBERS.sub("#", text) for text in gone if len(text) <= _LONGEST_KEPT)
+    words = (text for text, _ in usual.most_common(_KEPT_LINES) if any(map(str.isalpha, text)))
+    return "\n".join(words)
 
 
 Placed = tuple[float, int, Line]  # height, page, line

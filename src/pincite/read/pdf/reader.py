@@ -30,7 +30,7 @@ from pincite.read.pdf.headings import (
     styles_of,
 )
 from pincite.read.pdf.hidden import hidden_finding, visible_words
-from pincite.read.pdf.layout import page_lines, without_furniture
+from pincite.read.pdf.layout import furniture_of, page_lines, without_furniture
 from pincite.read.pdf.lines import Joiner, Line
 from pincite.read.pdf.page import (
     Bookmark,
@@ -265,6 +265,7 @@ class _PdfRead:
     frames: list[Frame | None] = field(default_factory=list)
     stated: list[str] = field(default_factory=list)  # what the file calls its pages
     labels: dict[int, str] = field(default_factory=dict)  # what they are called
+    furniture: str = ""  # a line each of what repeats on pages and was left out
     findings: list[ReaderWarning] = field(default_factory=list)
 
 
@@ -303,6 +304,7 @@ def read(data: bytes, name: str) -> ExtractedText:
         writer.pages(pages.labels),
         writer.boxes,
         _one_scan(pages.findings, len(pages.pages)),
+        {"furniture": pages.furniture} if pages.furniture else {},
     )
 
 
@@ -428,7 +430,8 @@ def _paragraphs(read: _PdfRead, bookmarks: Sequence[Bookmark]) -> list[Paragraph
     with spared("heads and feet of pages", read.findings):
         printed, numbers = printed_numbers(read.pages)
         read.labels = page_labels(printed, read.stated)
-        read.pages = without_furniture(read.pages, numbers)
+        whole, read.pages = read.pages, without_furniture(read.pages, numbers)
+        read.furniture = furniture_of(whole, read.pages)
     pages = read.pages
     usual = measure(pages)
     with spared("tables over several pages", read.findings):
