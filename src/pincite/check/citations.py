@@ -24,12 +24,13 @@ _ITEMS = r"(?:\s?\([0-9A-Za-z]{1,5}\)){0,8}"
 _SHORT = lazy_pattern(
     rf"""
     (?<![\w.’'])(?:
-      (?P<section>(?:ss?|cls?|rr?|rn|rz|sub-?s|paras?)\.?)\s(?P<section_number>{_NUMBER}{_ITEMS})
+      (?P<section>(?:ss?|cls?|rr?|rn|rz|sub-?s|subsections?|paras?)\.?)\s(?P<section_number>{_NUMBER}{_ITEMS})
     | (?P<schedule>[Ss]ch)\.?\s(?P<schedule_number>\d{{1,3}}[A-Z]?)
     | (?:[Aa]rt(?:icle|icolo|\.)|C\.)\s?(?P<coded>[LRDA]\.?\s?\*?\d{{1,4}}(?:-\d{{1,4}}){{0,4}})
     | (?:(?<=USC\s)|(?<=U\.S\.C\.\s)|(?<=CFR\s)|(?<=C\.F\.R\.\s))(?P<law>{_NUMBER}{_ITEMS})
     | (?P<topic>\d{{3}}-\d{{2}}-\d{{2}}-\d{{1,3}}[A-Z]?)
     | (?P<control>[A-Z]\.\d{{1,2}}(?:\.\d{{1,3}}){{1,4}})
+    | (?:(?<=800-53\s)|(?<=800-53,\s))(?P<safeguard>[A-Z]{{2}}-\d{{1,2}}(?:\(\d{{1,2}}\))?)
     | (?P<alone>(?<=[a-z]\s)\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})(?=,?\s(?:pp?\.|at\s)\s?\d)
     )(?![\w]|[.,]\d)
     """,
@@ -37,13 +38,17 @@ _SHORT = lazy_pattern(
 )
 # "Abs. 1 Satz 2", ", comma 2, lett. b)", "para. 3": below the place before.
 _INNER = lazy_pattern(
-    r"(?:,|\s-)?\s{0,2}(?:Abs(?:atz|\.)|Satz|S\.(?=\s?\d\b(?!\d))|Nr\.|Nummer|Ziff(?:er|\.)|lit\."
+    r"(?:,|\s-)?\s{0,2}(?:Abs(?:atz|\.|(?=\s\d))|Satz|S\.(?=\s?\d\b(?!\d))|Nr\.|Nummer|Ziff(?:er|\.)|lit\."
     r"|Buchst(?:abe|\.)|Unterabs\.|comma|commi|co\.|lett(?:era|\.)|let\.|al(?:inéa|\.)"
     r"|sub-?para(?:graph|s?\.?)|para(?:graphe?|\.)?|par\.|point|pt\.|punto|n\.|no\.(?=\s?\d)"
     r"|subsection|sub-?s\.|cl\.|clause|item|sentence|apartado|apdo\.|párrafo|inciso|letra|ap\.)"
     r"\s?(?:\((?P<label>[0-9A-Za-z]{1,5})\)|(?P<bare>\d{1,3}|[a-z]{1,2}(?:bis|ter)?|[ivx]{1,5})\)?)"
     r"(?![\w])",
     re.IGNORECASE,
+)
+# "10.19(1.1)(a)", "899-aa".
+_BEHIND_NUMBER = lazy_pattern(
+    r"(?<=[\d)])(?:\(\d{1,3}\.\d{1,2}\)|(?<=\d)-[a-z]{1,2}(?![\w-]))(?:\([0-9A-Za-z]{1,5}\)){0,6}"
 )
 _TREASURY = lazy_pattern(r"-\d{1,3}[A-Z]?(?![\w.])(?:\([0-9A-Za-z]{1,5}\)){0,6}")
 _PAGE = lazy_pattern(
@@ -122,7 +127,8 @@ _IS_WORK = lazy_pattern(
     r"\b(?:Act|Code|Regulations?|Directive|Policy|Standard|Law|Rules?|Agreement|Convention|Treaty"
     r"|Statutes?|Manual|Handbook|Guide|Report|Order|Ordinance|Constitution|Charter|Protocol|Form"
     r"|Codice|Legge|Decreto|Loi|Décret|Règlement|Gesetz|Verordnung|Ley|Código|Reglamento|Pub\. ?L"
-    r"|Circular|Bulletin|Notice|Stat|Laws|Specification|Edition)\b"
+    r"|Const|Richtlinie|Direttiva|Directiva|Circular|Bulletin|Notice|Stat|Laws|Specification|Edition)\b"
+    r"|\bSP \d"
     r"|\d\s(?:U\.?\s?S\.?\s?C|C\.?\s?F\.?\s?R)|\bR\. (?:Civ|Crim|App|Evid|Bankr)|^\d\d?-[KQ]\b"
     r"|^[A-Z]{2,}[A-Za-z/]*(?:[ /-][A-Z]*\d[\w/:.-]*)?(?:\s\d\d\d\d)?$"
     r"|^[A-Z][a-z]{0,3}[A-Z]{1,4}[a-z]?$"
@@ -206,7 +212,7 @@ def _short_name(text: str, match: re.Match[str]) -> str:
     """Return the name of a place by its short form; empty if that is a word: "s 5 is"."""
     if match["schedule_number"]:
         return f"schedule {match['schedule_number']}"
-    kinds = ("section_number", "coded", "law", "topic", "control", "alone")
+    kinds = ("section_number", "coded", "law", "topic", "control", "safeguard", "alone")
     name: str = next(match[kind] for kind in kinds if match[kind])
     word = match["section"] or "."
     is_doubtful = word in ("s", "r", "ss", "rr", "cl") and "(" not in name
@@ -216,9 +222,9 @@ def _short_name(text: str, match: re.Match[str]) -> str:
 
 
 def _widened(place: WrittenCitation, match: re.Match[str]) -> WrittenCitation:
-    """Return a place with the short word before it: "s. 12(3)"; and a code with its letter."""
-    if match["coded"]:
-        key = locator_key(match["coded"].replace(" ", ""))
+    """Return a place with the short word before it: "s. 12(3)"; and a code with its letters."""
+    if name := match["coded"] or match["safeguard"]:
+        key = locator_key(name.replace(" ", ""))
         return replace(place, start=match.start(), end=match.end(), key=key)
     return replace(place, start=min(place.start, match.start()))
 
@@ -231,6 +237,8 @@ _CONTAINERS = (
     "annex", "appendix", "chapter", "part", "schedule", "title", "subpart", "exhibit", "division",
     "book", "anhang", "allegato", "annexe", "item", "anlage",
 )  # fmt: skip
+_ARTICLE = lazy_pattern(r"art(?:icle|\.) ")
+_IN_ARTICLE = lazy_pattern(r",\s{1,2}(?:§|[Ss]ec(?:tion|\.))")
 _THROUGH = lazy_pattern(r"\s?(?:-|–|—|to|through|thru|bis|à|al?)\s?(?:§\s?)?")
 
 
@@ -244,6 +252,7 @@ def _joined(places: Sequence[WrittenCitation], text: str) -> Iterator[WrittenCit
         if held is not None:
             gap = text[held.end : place.start]
             is_box = held.key.partition(" ")[0] in _CONTAINERS and " " in held.key
+            is_box = is_box or bool(_IN_ARTICLE.match(text, held.end) and _ARTICLE.match(held.key))
             if is_box and _BETWEEN.fullmatch(gap) and not place.within:
                 held = replace(place, start=held.start, within=held.key)
                 continue
@@ -266,6 +275,8 @@ def _deeper(text: str, place: WrittenCitation) -> WrittenCitation:
     key, end = place.key, place.end
     if key.endswith(")") and (more := _TREASURY.match(text, end)):
         return replace(place, key=f"{key}{more.group().casefold()}", end=more.end())
+    if match := _BEHIND_NUMBER.match(text, end):
+        key, end = f"{key}{match.group().casefold()}", match.end()
     while match := _INNER.match(text, end):
         key += f"({(match['label'] or match['bare']).casefold()})"
         end = match.end()

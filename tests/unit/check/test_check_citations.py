@@ -36,6 +36,16 @@ from pincite.check.claims import read_claims
         ("ISO/IEC 27001:2013 A.9.2.1", "a.9.2.1", "ISO/IEC 27001:2013"),
         ("ASC 606-10-25-1", "606-10-25-1", "ASC"),
         ("Art. 5(2) of the Code", "art. 5(2)", ""),
+        (
+            "subsection 10.19(1.1)(a) of the Canada Labour Code",
+            "10.19(1.1)(a)",
+            "Canada Labour Code",
+        ),
+        ("§ 879 Abs 1 ABGB", "879(1)", "ABGB"),
+        ("Artikel 5 Absatz 1 der Richtlinie 2006/42/EG", "artikel 5(1)", "Richtlinie 2006/42/EG"),
+        ("NIST SP 800-53, AC-2(1)", "ac-2(1)", "NIST SP 800-53"),
+        ("N.Y. Gen. Bus. Law § 899-aa", "899-aa", "N.Y. Gen. Bus. Law"),
+        ("U.S. Const. art. I, § 8", "8", "U.S. Const."),
     ],
 )
 def test_parts_of_a_citation(text: str, key: str, work: str) -> None:
