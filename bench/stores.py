@@ -1,6 +1,7 @@
 """Hybrid search on one collection in a folder and in servers: the same hits, times, memory, disk.
 
     python bench/stores.py --chunks 20000 --stores postgresql,chroma
+    python bench/stores.py --chunks 50000 --stores opensearch
     python bench/stores.py --part97 ../shared/data/part97
 
 Documents are made, vectors are random ones around centres: no model runs.
@@ -29,6 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.servers.chroma import Chroma
+from tests.servers.opensearch import OpenSearch
 from tests.servers.postgres import Postgres
 
 from experiments import part97
@@ -259,9 +261,10 @@ def run_store(name: str, folder: Path, queries: int, best: list[Any]) -> None:
     makes: dict[str, Callable[[], Any]] = {
         "postgresql": Postgres,
         "chroma": lambda: Chroma(in_memory=False),
+        "opensearch": lambda: OpenSearch(heap="1g", options="", in_memory=False),
     }
     with makes[name]() as server:
-        url = f"{server.url}/bench" if name == "chroma" else server.url
+        url = server.url if name == "postgresql" else f"{server.url}/bench"
         start = time.perf_counter()
         for part in copy_index(folder, url, StoreSettings(timeout_seconds=PATIENCE)):
             told(f"{name}: {part.done} of {part.total} documents")

@@ -234,8 +234,15 @@ cluster.routing.allocation.disk.threshold_enabled: false
 class OpenSearch(ServerProcess):
     """A cluster with nothing in it; an index is named behind its URL."""
 
-    def __init__(self, nodes: int = 1, *, heap: str = "512m", options: str = QUICK) -> None:
-        room = MEMORY if os.access(MEMORY, os.W_OK) else None
+    def __init__(
+        self,
+        nodes: int = 1,
+        *,
+        heap: str = "512m",
+        options: str = QUICK,
+        in_memory: bool = True,
+    ) -> None:
+        room = MEMORY if in_memory and os.access(MEMORY, os.W_OK) else None
         self.home = Path(tempfile.mkdtemp(prefix="pincite-opensearch-", dir=room))
         self.home.chmod(0o755)
         ports = free_ports(2 * nodes)

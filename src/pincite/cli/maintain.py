@@ -164,12 +164,17 @@ def copy(call: Call, source: str, target: str) -> None:
 
 
 @command("publish")
-@argument("url", help="Database: mongodb://host:27017/name.")
-@option("--ruleset", required=True, help="What the documents are called together.")
-@option("--run", default="", help="Name of the run; made of the generation.")
-@option("--keep", type=click.IntRange(min=1), default=2, help="So many runs of the ruleset stay.")
+@argument("url", help="mongodb://host:27017/database, or opensearch://host:9200/name.")
+@option("--ruleset", default="", help="MongoDB: what the documents are called together.")
+@option("--run", default="", help="MongoDB: name of the run; made of the generation.")
+@option("--keep", type=click.IntRange(min=1), default=2, help="MongoDB: so many runs stay.")
 def publish(call: Call, url: str, ruleset: str, run: str, keep: int) -> None:
-    """Write chunks, vectors and graph to MongoDB for other programs, as one run."""
+    """Write chunks and vectors for other programs: to MongoDB with the graph, to OpenSearch."""
+    if url.startswith("opensearch://"):
+        _publish_index(call, url)
+        return
+    if not ruleset:
+        raise ConfigError("a run of MongoDB has a ruleset", hint="add --ruleset NAME")
     from pincite.maintain.publish import publish as write_run
 
     store = call.settings.store
@@ -181,3 +186,16 @@ def publish(call: Call, url: str, ruleset: str, run: str, keep: int) -> None:
     say(f"{words} {'written to' if done.is_new else 'was already in'} {redact_url(url)}")
     if not done.is_validated:
         say("the server keeps no validators: it takes documents of any shape")
+
+
+def _publish_index(call: Call, url: str) -> None:
+    from pincite.maintain.open_mapping import publish_index
+
+    done = publish_index(call.index, url, call.settings)
+    if call.as_json:
+        print_json(asdict(done))
+        return
+    words = f"{done.index}: {done.documents} documents, {done.chunks:,} chunks"
+    if done.without_vectors:
+        words += f", {done.without_vectors:,} of them without vectors"
+    say(f"{words} {'written to' if done.is_new else 'were already in'} {redact_url(url)}")

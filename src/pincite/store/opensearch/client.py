@@ -187,6 +187,25 @@ class OpenSearchClient:
         found = self.ask("GET", f"/_cat/indices/{prefix}*?format=json&h=index")
         return sorted(each["index"] for each in found)
 
+    def behind(self, alias: str) -> dict[str, Answer]:
+        """Return the indexes that an alias leads to, each with what we wrote about it."""
+        with suppress(Absent):
+            found = self.ask("GET", f"/{alias}/_mapping")
+            return {
+                name: each["mappings"].get("_meta", {}).get("pincite", {})
+                for name, each in found.items()
+            }
+        return {}
+
+    def point(self, alias: str, index: str) -> None:
+        """Let an alias lead to an index, and to no other: at once."""
+        remove = {"remove": {"index": "*", "alias": alias, "must_exist": False}}
+        self.ask(
+            "POST",
+            "/_aliases",
+            {"actions": [remove, {"add": {"index": index, "alias": alias}}]},
+        )
+
     def drop(self, index: str) -> None:
         """Remove an index, if it is there."""
         with suppress(Absent):
