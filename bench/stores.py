@@ -56,7 +56,7 @@ PATIENCE = 300.0  # seconds that an answer may take: copying writes much at a ti
 
 
 class MadeSpec:
-    id, dimension, query_prefix, has_tokens = MODEL, DIMENSION, "", False
+    id, dimension, query_prefix, has_tokens, unrelated = MODEL, DIMENSION, "", False, 0.0
 
 
 class MadeEncoder:
