@@ -1,4 +1,4 @@
-"""Processor time of a command from start to end: `pincite --version`, and one search.
+"""Processor time of commands from start to end: help, a place, the list, one search.
 
     python bench/startup.py [--index INDEX] [--source SRC] [--rounds 10]
 
@@ -44,7 +44,12 @@ def main() -> None:
         index = given.index or str(Path(folder) / "index")
         if not given.index:
             cpu_seconds(sources[0], ["ingest", str(ROOT / "samples"), "--index", index], folder)
-        for arguments in (["--version"], ["search", QUERY, "--index", index]):
+        looked_up = (["show", "250.66"], ["list"], ["search", QUERY])
+        for arguments in (
+            ["--version"],
+            ["--help"],
+            *([*each, "--index", index] for each in looked_up),
+        ):
             rounds = [
                 [cpu_seconds(each, arguments, folder) for each in sources]
                 for _ in range(given.rounds + 1)

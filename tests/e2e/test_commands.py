@@ -194,12 +194,12 @@ def test_completion_is_offered(pincite: Run) -> None:
 
 
 def test_search_within_filters(pincite: Run, index: Path) -> None:
-    query = ("search", "receptacle protection", "--json", "--index", index)
+    query = ("search", "receptacle protection", "--json=full", "--index", index)
     answer = pincite(*query, "--kind", "exception", "-d", "*2021*", "-k", "3").json
     assert answer["filters"] == {"documents": ["*2021*"], "kinds": ["exception"]}
     assert {hit["kind"] for hit in answer["hits"]} == {"exception"}
     assert {hit["document"] for hit in answer["hits"]} == {OLD}
-    older = pincite("search", "210.8(D)", "--as-of", "2022", "--json", "--index", index).json
+    older = pincite("search", "210.8(D)", "--as-of", "2022", "--json=full", "--index", index).json
     assert NEW not in {hit["document"] for hit in older["hits"]}
     assert older["hits"][0]["document"] == OLD
     told = pincite("search", "210.8(D)", "-d", "manual.md", "--index", index)

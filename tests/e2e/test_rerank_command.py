@@ -70,9 +70,11 @@ def test_the_best_read_comes_first_and_says_why(
     assert told.code == 0 and told.out.lstrip().startswith("1  "), told.err
     assert "1.1" in told.out.splitlines()[0] and "read with the query" in told.out
     assert "note" not in told.err
-    found = search(pincite, folder, "--budget-ms", "20000", "--json", **env).json
+    found = search(pincite, folder, "--budget-ms", "20000", "--json=full", **env).json
     assert found["hits"][0]["raw"]["rerank"] == 0.95 and found["notes"] == []
-    few = search(pincite, folder, "--json", *forever, "--set", "rerank.threshold=0.5", **env).json
+    few = search(
+        pincite, folder, "--json=full", *forever, "--set", "rerank.threshold=0.5", **env
+    ).json
     assert [hit["locator"] for hit in few["hits"]] == ["1.1"]
     none = search(pincite, folder, *forever, "--set", "rerank.threshold=0.99", **env)
     assert none.code == 0 and "nothing relevant: the best of 5 candidates" in none.err
@@ -83,8 +85,8 @@ def test_without_a_service_the_search_still_answers(pincite: Pincite, folder: Pa
     sets = ["--set", "rerank.enabled=true", "--set", "rerank.url=http://127.0.0.1:9/v1"]
     told = search(pincite, folder, *sets, "--set", "http.retries=0")
     assert told.code == 0 and "note: not re-ranked: the model failed" in told.err
-    found = search(pincite, folder, *sets, "--set", "http.retries=0", "--json").json
-    plain = search(pincite, folder, "--json").json
+    found = search(pincite, folder, *sets, "--set", "http.retries=0", "--json=full").json
+    plain = search(pincite, folder, "--json=full").json
     assert [hit["locator"] for hit in found["hits"]] == [hit["locator"] for hit in plain["hits"]]
     assert set(found) == set(plain) and found["hits"] == plain["hits"]
     assert plain["notes"] == [] and len(found["notes"]) == 1

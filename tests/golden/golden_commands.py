@@ -25,6 +25,7 @@ DRIVER = ROOT / "tests" / "e2e" / "cli_driver.py"
 NEW, OLD = "electrical-code-2024.md", "electrical-code-2021.md"
 FIRST_QUESTIONS = 12
 ABSENT = "<nothing>"
+FULL = "--json=full"
 
 # Written into the folder before the first call.
 FILES = {
@@ -42,13 +43,15 @@ CALLS = [
     ["ingest", "samples"],
     ["ingest", "samples"],
     ["search", "how far apart do two earth rods have to be", "-k", "3"],
-    ["search", "210.8(A)(2)", "-k", "3", "--explain"],
+    ["search", "how far apart do two earth rods have to be", "-k", "3", "--json=full"],
+    ["search", "210.8(A)(2)", "-k", "3", "--explain", "--json=full"],
     ["search", "grunding electrod", "-k", "2", "--document", NEW],
     ["search", "210.8(D)", "--as-of", "2022", "-k", "2"],
     ["search", "receptacle protection", "-k", "2", "--save", "saved.json"],
     ["replay", "saved.json"],
     ["ask", "how far apart do two earth rods have to be"],
-    ["ask", "Table 250.66 95 mm² electrode copper"],
+    ["ask", "how far apart do two earth rods have to be", "--json=full"],
+    ["ask", "Table 250.66 95 mm² electrode copper", "--json=full"],
     ["ask", "How many hit points does a griffin have?"],
     ["check", "draft.md"],
     ["cite", "210.8(D)", "--as", "csl-json", "--document", NEW],
@@ -136,7 +139,7 @@ def run(folder: Path, env: dict[str, str]) -> list[dict[str, Any]]:
     (folder / "questions.jsonl").write_text("\n".join(questions[:FIRST_QUESTIONS]) + "\n", "utf-8")
     for name, text in FILES.items():
         (folder / name).write_text(text + "\n", "utf-8")
-    calls = [[*call, "--json"] for call in CALLS]
+    calls = [call if call[-1] == FULL else [*call, "--json"] for call in CALLS]
     done = subprocess.run(
         [sys.executable, str(DRIVER)],
         cwd=folder,

@@ -10,7 +10,6 @@ from pincite.answer.quotes import MAX_PLACE_CHARS, Quote, Quoter, asked_term, de
 from pincite.answer.sentences import place_shown, row_shown
 from pincite.answer.values import Source
 from pincite.answer.windows import cell_places
-from pincite.index.opened import SEPARATOR, rows_of_cell
 from pincite.index.tokens import Analyzer
 from pincite.model.locators import PLACE_WORDS, locator_key, mention_spans
 from pincite.model.markup import plain
@@ -27,6 +26,7 @@ from pincite.model.tables import (
 )
 from pincite.model.types import Chunk, Span
 from pincite.model.units import Quantity, quantities
+from pincite.search.lookup import SEPARATOR, rows_of_cell
 from pincite.search.passages import Passage
 from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pincite import __version__
-from pincite.cli.terminal import print_json, say
+from pincite.cli.options import location_from, settings_from
+from pincite.cli.terminal import counted, print_json, say
+from pincite.model.errors import redact_url
 
 HOME = Path(__file__).parents[1]
 MODELS = {
@@ -55,6 +59,44 @@ def show_version(*, as_json: bool) -> None:
     }
     for name, value in lines.items():
         say(f"  {name:<21} {value}")
+
+
+def show_start() -> None:
+    """Say which index a command would use, what is in it, and what to do next."""
+    from pincite.store.location import exists, open_snapshot
+
+    say(f"Pincite {__version__} finds the exact place in your documents, and cites it.\n")
+    index = location_from(None, ())
+    if exists(index, settings_from(None, ()).store):
+        with open_snapshot(index, settings_from(None, ()).store) as snapshot:
+            names = snapshot.documents()
+            generation = snapshot.manifest.generation
+        say(f"index: {redact_url(index)}, {counted(len(names), 'document')}, state {generation}\n")
+        steps = [
+            ('pincite search "WORDS"', "find passages, each with its citation"),
+            (
+                'pincite ask "QUESTION"',
+                "an answer in the documents' own words, if they have one",
+            ),
+            ("pincite check DRAFT", "does what somebody wrote stand in the documents?"),
+            ("pincite list", "what is in the index"),
+            ("pincite serve", "the same in a browser"),
+        ]
+    else:
+        say(f"index: none yet in {redact_url(index)}\n")
+        steps = [
+            ("pincite ingest FOLDER", "read your documents: PDF, Word, HTML, Markdown and more"),
+            (f"pincite ingest {_shown(_samples())}", "or try it with the samples"),
+        ]
+    steps.append(("pincite --help", "all commands"))
+    width = max(len(command) for command, _ in steps)
+    for command, what in steps:
+        say((f"  {command:<{width}}", "bold"), (f"  {what}", "dim"))
+
+
+def _shown(path: Path) -> str:
+    """Return a path as one would type it from here."""
+    return shlex.quote(os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path))
 
 
 def build_facts() -> dict[str, Any]:

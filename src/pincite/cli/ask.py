@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,10 +63,36 @@ def ask(
         # Words of a model are shown as they come; quotations are there at once.
         answer = _followed(events, is_shown=bool(answering.url) and not call.as_json)
     if call.as_json:
-        print_json(answer.plain())
+        print_json(answer.plain() if call.is_full else _compact(answer))
     else:
         _print_answer(answer, is_written=bool(answering.url))
     return 0
+
+
+def _compact(answer: Answer) -> dict[str, Any]:
+    """Return of an answer what most programs need: what it says, and where each part stands."""
+    numbered = {source.number: source for source in answer.sources}
+    told = {
+        "question": answer.question,
+        "state": answer.state,
+        "short": answer.short,
+        "text": answer.text,
+        "confidence": round(answer.confidence, 6),
+        "citations": [
+            {
+                "source": each.source,
+                "citation": numbered[each.source].cited(each),
+                "document": numbered[each.source].span.doc_id,
+                "locator": each.locator,
+                "page": each.page,
+                "quote": each.quote,
+            }
+            for each in answer.citations
+        ],
+    }
+    if answer.abstention:
+        told["abstention"] = answer.abstention.plain()
+    return {**told, "notes": list(answer.notes)} if answer.notes else told
 
 
 def _answering(call: Call, llm: str, model: str) -> Answering:

@@ -6,17 +6,28 @@ from typing import Any
 
 import click
 
-from pincite.cli.options import Call, argument, command, filter_options, option
+from pincite.cli.options import (
+    Call,
+    argument,
+    command,
+    documents_from,
+    filter_options,
+    option,
+    places_from,
+)
 from pincite.cli.terminal import Part, counted, print_json, say, tell
 from pincite.model.types import Filters
 
 
 @command("outline", settings=False)
-@argument("document", help="A document, as 'pincite list' names it.")
-@argument("place", default="", help="Only below this place: 'Article 250'.")
+@argument("document", help="A document, as 'pincite list' names it.", shell_complete=documents_from)
+@argument(
+    "place", default="", help="Only below this place: 'Article 250'.", shell_complete=places_from
+)
 @option("--depth", type=click.IntRange(0), default=2, help="How deep.")
 def outline(call: Call, document: str, place: str, depth: int) -> None:
     """Show the tree of a document: its places to a depth, with pages and sizes."""
+    from pincite.cli.places import print_entry
     from pincite.search.browse import outline as tree_of
     from pincite.store.location import open_snapshot
 
@@ -26,12 +37,7 @@ def outline(call: Call, document: str, place: str, depth: int) -> None:
         print_json([_entry_values(each) for each in entries])
         return
     for each in entries:
-        chunk = each.place
-        title = "" if chunk.locator.endswith(chunk.title) else f"  {chunk.title}"
-        page = f"p. {chunk.page}, " if chunk.page is not None else ""
-        below = f", {counted(each.below, 'place')} below" if each.below else ""
-        size = counted(each.characters, "character")
-        say("  " * each.level, chunk.locator, title, (f"  {page}{size}{below}", "dim"))
+        print_entry(each)
 
 
 def _entry_values(entry: Any) -> dict[str, Any]:

@@ -65,7 +65,6 @@ class LazyGroup(click.Group):
     "pincite",
     cls=LazyGroup,
     invoke_without_command=True,
-    no_args_is_help=True,
     help="Find the exact clause, table row or rule in your documents, and cite it.",
 )
 @click.option("--version", is_flag=True, help="Print the version and the facts of this build.")
@@ -93,7 +92,9 @@ def app(
     if as_json:
         raise click.BadParameter("--json stands behind the command: pincite search ... --json")
     if context.invoked_subcommand is None:
-        raise click.UsageError("Missing command.")
+        from pincite.cli.about import show_start
+
+        show_start()
 
 
 def run() -> None:

@@ -20,11 +20,13 @@ from pincite.model.errors import ConfigError, PinciteError, StoreError
 if TYPE_CHECKING:
     from pincite.model.settings import Settings
     from pincite.model.types import Filters
+    from pincite.store.snapshot import Snapshot
 
 DEFAULT_INDEX = "pincite-index"
 VARIABLE = "PINCITE_INDEX"
 PARTIAL = 3  # exit code: some documents are not in, the rest is
 _URL = "store.url"
+COMPLETED = 50  # places that a shell offers
 PATH = click.Path(path_type=Path)
 argument = click.argument
 option = click.option
@@ -38,6 +40,7 @@ class Call:
     config: Path | None
     sets: tuple[str, ...]
     as_json: bool
+    is_full: bool = False  # JSON with everything, not only what most programs need
 
     @cached_property
     def index(self) -> str:
@@ -85,17 +88,33 @@ def command(
                 values.pop("config", None),
                 values.pop("sets", ()),
                 values.pop("as_json", False),
+                click.get_current_context().meta.get(_FULL, False),
             )
             with report_errors(call, is_index=index):
                 code = function(call, **values)
             if code:
                 raise click.exceptions.Exit(code)
 
-        made = click.command(name)(run)
+        made = click.command(name, cls=JsonCommand)(run)
         made.params += [make_option() for key, make_option in _SHARED.items() if wanted[key]]
         return made
 
     return make
+
+
+_FULL = "pincite.json_full"
+
+
+class JsonCommand(click.Command):
+    """A command whose flag ``--json`` may also be written ``--json=full``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = args[: args.index("--")] if "--" in args else args
+        if "--json=full" in own:
+            ctx.meta[_FULL] = True
+            at = own.index("--json=full")
+            args = [*args[:at], "--json", *args[at + 1 :]]
+        return super().parse_args(ctx, args)
 
 
 def _index_option() -> click.Option:
@@ -119,7 +138,9 @@ _SHARED: dict[str, Callable[[], click.Option]] = {
         ["--set", "sets"], multiple=True, help="One setting, e.g. --set search.k=5."
     ),
     "as_json": lambda: click.Option(
-        ["--json", "as_json"], is_flag=True, help="Print JSON for programs."
+        ["--json", "as_json"],
+        is_flag=True,
+        help="Print JSON for programs; =full: all of it.",
     ),
 }
 _FILTERS: dict[str, tuple[tuple[str, ...], bool, str]] = {  # flags, several times, help
@@ -143,6 +164,36 @@ _FILTERS: dict[str, tuple[tuple[str, ...], bool, str]] = {  # flags, several tim
 }
 
 
+def documents_from(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Return the documents whose ids begin so, for a shell that completes them."""
+    with _snapshot_for(context) as snapshot:
+        names = snapshot.documents() if snapshot else []
+    return [name for name in names if name.startswith(begun)]
+
+
+def places_from(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Return places whose names begin so, for a shell that completes them."""
+    with _snapshot_for(context) as snapshot:
+        return snapshot.locators_from(begun, COMPLETED) if snapshot else []
+
+
+@contextmanager
+def _snapshot_for(context: click.Context) -> Iterator[Snapshot | None]:
+    """Give the index of a command that is being typed; None if it cannot be read at once."""
+    from pincite.model.errors import is_server
+    from pincite.store.snapshot import Snapshot
+
+    given = {name: context.params.get(name) for name in ("index", "config", "sets")}
+    try:
+        call = Call(given["index"] or "", given["config"], given["sets"] or (), False)
+        snapshot = None if is_server(call.index) else Snapshot.open(Path(call.index))
+    except PinciteError:
+        snapshot = None
+    yield snapshot
+    if snapshot:
+        snapshot.close()
+
+
 def filter_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options that keep it to a part of the index, as ``filters``."""
     wanted = names or tuple(_FILTERS)
@@ -156,13 +207,23 @@ def filter_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., 
         for name in reversed(wanted):
             flags, is_many, help_text = _FILTERS[name]
             default = None if is_many else ""
-            run = option(*flags, name, multiple=is_many, default=default, help=help_text)(run)
+            known = documents_from if name == "documents" else None
+            run = option(
+                *flags,
+                name,
+                multiple=is_many,
+                default=default,
+                help=help_text,
+                shell_complete=known,
+            )(run)
         return run
 
     return make
 
 
-document_option = option("--document", "-d", help="Only in this document.")
+document_option = option(
+    "--document", "-d", help="Only in this document.", shell_complete=documents_from
+)
 as_of_option = option(
     "--as-of", help="In force on this day: 2022-07-15, or 2022 for its 1 January."
 )

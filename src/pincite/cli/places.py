@@ -15,17 +15,20 @@ from pincite.cli.options import (
     as_of_option,
     command,
     document_option,
+    documents_from,
     option,
     parse_day,
+    places_from,
 )
-from pincite.cli.terminal import Part, has_colour, print_json, safe, say, tell
+from pincite.cli.terminal import Part, counted, has_colour, print_json, safe, say, tell
 from pincite.model.errors import StoreError
 from pincite.search.citing import STYLES as CITING
 
 if TYPE_CHECKING:
-    from pincite.api import Index
     from pincite.maintain.editions import EditionChange
     from pincite.model.types import Chunk
+    from pincite.search.browse import OutlineEntry
+    from pincite.search.lookup import PlaceReader
 
 MAX_CHILDREN = 12  # of a place, named
 STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cyan"}
@@ -33,7 +36,9 @@ STYLES = {"added": "green", "removed": "red", "changed": "yellow", "moved": "cya
 WORD_SIGNS = {"same": "{}", "old": "[-{}-]", "new": "{{+{}+}}"}
 PLAIN_SIGNS = dict.fromkeys(WORD_SIGNS, "{}")
 WORD_STYLES = {"same": "dim", "old": "red strikethrough", "new": "bold green"}
-locator_argument = argument("locator", help="A place: '97.113(a)(4)', 'Table 250.66'.")
+locator_argument = argument(
+    "locator", help="A place: '97.113(a)(4)', 'Table 250.66'.", shell_complete=places_from
+)
 
 
 @command("show", settings=False)
@@ -42,10 +47,10 @@ locator_argument = argument("locator", help="A place: '97.113(a)(4)', 'Table 250
 @as_of_option
 def show(call: Call, locator: str, document: str | None, as_of: str | None) -> None:
     """Print the text of a place exactly; its heading path goes to standard error."""
-    from pincite.api import Index
     from pincite.model.editions import when
+    from pincite.search.lookup import PlaceReader
 
-    with Index.open(call.index, call.reading) as opened:
+    with PlaceReader.open(call.index, call.reading) as opened:
         day = parse_day(as_of)
         places = opened.show(locator, document, as_of=day)
         values = [_place_values(opened, chunk) for chunk in places]
@@ -64,7 +69,7 @@ def show(call: Call, locator: str, document: str | None, as_of: str | None) -> N
             tell(f"below: {', '.join(children[:MAX_CHILDREN])}{more}", style="dim")
 
 
-def _place_values(opened: Index, chunk: Chunk) -> dict[str, Any]:
+def _place_values(opened: PlaceReader, chunk: Chunk) -> dict[str, Any]:
     edition = opened.snapshot.edition(chunk.span.doc_id)
     return {
         "document": chunk.span.doc_id,
@@ -98,10 +103,10 @@ def cite(
     call: Call, locator: str, style: str, links: str, document: str | None, as_of: str | None
 ) -> None:
     """Print how to cite a place: plain, bibtex, ris, csl-json, bluebook, annotation, ..."""
-    from pincite.api import Index
+    from pincite.search.lookup import PlaceReader
     from pincite.serve.reading import cited
 
-    with Index.open(call.index, call.reading) as opened:
+    with PlaceReader.open(call.index, call.reading) as opened:
         values = cited(opened, locator, style, document, links, parse_day(as_of))
     if call.as_json:
         print_json(values)
@@ -118,9 +123,9 @@ def cite(
 @document_option
 def cell(call: Call, table: str, row: str, column: str, document: str | None) -> None:
     """Look up a value in a table; a number fits the row whose range holds it."""
-    from pincite.api import Index
+    from pincite.search.lookup import PlaceReader
 
-    with Index.open(call.index, call.reading) as opened:
+    with PlaceReader.open(call.index, call.reading) as opened:
         found = opened.cells(table, row, column, document)
     if not found:
         raise StoreError(
@@ -197,29 +202,50 @@ def _similar_values(place: Chunk, near: list[tuple[Chunk, float]]) -> dict[str, 
 
 
 @command("list", settings=False)
-@argument("document", required=False, help="List the places of this document instead.")
+@argument(
+    "document",
+    required=False,
+    help="List the places of this document instead.",
+    shell_complete=documents_from,
+)
 def list_places(call: Call, document: str | None) -> None:
     """List the documents of the index, or all places of one of them."""
-    from pincite.api import Index
+    from pincite.search.lookup import PlaceReader
 
-    with Index.open(call.index, call.reading) as opened:
-        rows = _documents(opened) if document is None else _places(opened, document)
+    with PlaceReader.open(call.index, call.reading) as opened:
+        if call.as_json or document is None:
+            rows = _documents(opened) if document is None else _places(opened, document)
+        else:
+            rows, tree = [], opened.outline(document, MAX_DEPTH)
     if call.as_json:
         print_json(rows)
         return
+    if document is not None:
+        for entry in tree:
+            print_entry(entry)
     for row in rows:
-        if document is None:
-            dates = [f"{word} {row[key]}" for word, key in _DATES if row[key]]
-            kind = [f"[{row['card']['kind']}]"] if "kind" in row["card"] else []
-            say(f"{row['document']}  ", ("  ".join([row["title"], *kind, *dates]), "dim"))
-        elif row["kind"] != "piece":
-            say(f"{row['locator']}  {row['title']}".rstrip())
+        dates = [f"{word} {row[key]}" for word, key in _DATES if row[key]]
+        kind = [f"[{row['card']['kind']}]"] if "kind" in row["card"] else []
+        say(f"{row['document']}  ", ("  ".join([row["title"], *kind, *dates]), "dim"))
+
+
+MAX_DEPTH = 100  # deeper than any document's tree
+
+
+def print_entry(entry: OutlineEntry) -> None:
+    """Print a place of a tree, with its page and what is below it."""
+    chunk = entry.place
+    title = "" if chunk.locator.endswith(chunk.title) else f"  {chunk.title}"
+    page = f"p. {chunk.page}, " if chunk.page is not None else ""
+    below = f", {counted(entry.below, 'place')} below" if entry.below else ""
+    size = counted(entry.characters, "character")
+    say("  " * entry.level, chunk.locator, title, (f"  {page}{size}{below}", "dim"))
 
 
 _DATES = (("from", "effective"), ("until", "until"))
 
 
-def _documents(opened: Index) -> list[dict[str, Any]]:
+def _documents(opened: PlaceReader) -> list[dict[str, Any]]:
     from pincite.serve.reading import documents
 
     return [{"document": each.pop("id"), **each} for each in documents(opened)]
@@ -236,7 +262,7 @@ def _card_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 @command("card")
-@argument("document", help="A document, as 'pincite list' names it.")
+@argument("document", help="A document, as 'pincite list' names it.", shell_complete=documents_from)
 @_card_options
 def card(call: Call, document: str, **said: str | None) -> None:
     """Show what a document is, whose and of which time, or correct it: that outlives re-reading."""
@@ -258,7 +284,7 @@ def card(call: Call, document: str, **said: str | None) -> None:
         say((f"{key.replace('_', ' '):<12}", "dim"), value)
 
 
-def _places(opened: Index, document: str) -> list[dict[str, Any]]:
+def _places(opened: PlaceReader, document: str) -> list[dict[str, Any]]:
     opened.snapshot.document(document)  # StoreError if there is none
     return [
         {
@@ -276,8 +302,12 @@ def _places(opened: Index, document: str) -> list[dict[str, Any]]:
 
 
 @command("diff", settings=False)
-@argument("old", help="The earlier document, as 'pincite list' names it.")
-@argument("new", help="The later one.")
+@argument(
+    "old",
+    help="The earlier document, as 'pincite list' names it.",
+    shell_complete=documents_from,
+)
+@argument("new", help="The later one.", shell_complete=documents_from)
 def diff(call: Call, old: str, new: str) -> None:
     """Compare two editions of a document: places added, removed, changed and moved."""
     from pincite.maintain.editions import diff as compare

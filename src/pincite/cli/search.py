@@ -90,7 +90,8 @@ def search(
 
             write(save, opened, result, call.settings.search.k if k is None else k)
     if call.as_json:
-        print_json(_search_values(result, missing, empty, beside))
+        values = _search_values(result, missing, empty, beside)
+        print_json(values if call.is_full else compact_search(values))
         return
     _print_notes(result, missing, empty)
     for passage in result.passages:
@@ -128,6 +129,24 @@ def _search_values(
         "companions": [companion_values(each, chunk) for each, chunk in beside],
         "seconds": dict(result.seconds),
     }
+
+
+_KEPT = ("citation", "document", "locator", "page", "score", "snippet")
+_BESIDE = ("document", "locator", "relation")
+SNIPPET_CHARS = 600  # rows of a wide table are cut
+
+
+def compact_search(values: dict[str, Any]) -> dict[str, Any]:
+    """Return of a search what most programs need: of each hit where it is and what it says."""
+    hits = [{name: hit[name] for name in _KEPT} for hit in values["hits"]]
+    for hit in hits:
+        hit["score"] = round(hit["score"], 6)
+        if len(hit["snippet"]) > SNIPPET_CHARS:
+            hit["snippet"] = hit["snippet"][:SNIPPET_CHARS].rpartition(" ")[0] + " …"
+    beside = [{name: each[name] for name in _BESIDE} for each in values["companions"]]
+    rest = ("filters", "note", "notes", "missing", "corrections")
+    told = {name: values[name] for name in rest if values[name]}
+    return {"query": values["query"], "hits": hits, "companions": beside, **told}
 
 
 def _print_notes(result: Result, missing: list[tuple[str, str]], empty: str | None) -> None:

@@ -15,14 +15,12 @@ from pincite.index.filters import NOTHING, RowFilter
 from pincite.index.lexical import LexicalIndex
 from pincite.index.postings import LONGEST, SHORTEST, Vocabulary
 from pincite.index.tokens import AUTO, EDGES, Analyzer, QueryAnalyzer, languages_of
-from pincite.model.addresses import CellAddress, cell_address, place_in
 from pincite.model.errors import ConfigError
 from pincite.model.languages import everyday_words
 from pincite.model.locators import locator_key
 from pincite.model.profiles import TomlReader, profile_text, profile_values
 from pincite.model.settings import StoreSettings
-from pincite.model.tables import Table, parse_table
-from pincite.model.types import Chunk, Filters, Link
+from pincite.model.types import Filters, Link
 from pincite.model.vocabulary import field_words
 from pincite.store.files import Array
 from pincite.store.location import Location, open_snapshot
@@ -310,49 +308,6 @@ class OpenIndex:
     def has_vectors(self, *models: str) -> bool:
         """Return whether any chunk has a vector of one of these models."""
         return any(each.entry.model in models for each in self.snapshot.vectors)
-
-
-SEPARATOR = " > "  # between a table, its row and its column
-
-
-_parsed = lru_cache(maxsize=16)(parse_table)  # one cell after the other is asked for
-
-
-def tables_at(
-    snapshot: Snapshot, address: CellAddress
-) -> Iterator[tuple[Chunk, Table, tuple[int, int]]]:
-    """Yield the tables of a workbook that have a cell, and its row and column in them."""
-    sheets = [c for c in snapshot.found_by([locator_key(address.sheet)]) if c.kind == "section"]
-    for chunk in (each for sheet in sheets for each in snapshot.children(sheet.id)):
-        table = _parsed(chunk.text) if chunk.kind == "table" else None
-        if table is not None and (place := place_in(table, address)):
-            yield chunk, table, place
-
-
-def rows_of_cell(snapshot: Snapshot, locator: str) -> list[Chunk]:
-    """Return the rows that have the cell: "Table 4 > E-07 > What to do", "Rates!B7"."""
-    if address := cell_address(locator):
-        found = []
-        for table, _, (at, _) in tables_at(snapshot, address):
-            rows = [chunk for chunk in snapshot.children(table.id) if chunk.kind == "row"]
-            found.append(rows[at] if 0 <= at < len(rows) else table)
-        if found:
-            return found
-    row, _, column = locator.rpartition(SEPARATOR)
-    while row:
-        found = [chunk for chunk in snapshot.found_by([locator_key(row)]) if chunk.kind == "row"]
-        if rows := [chunk for chunk in found if _has_column(snapshot, chunk, column)]:
-            return rows
-        # The name of a column may have the sign itself: "Load > 5 kW".
-        row, sign, last = row.rpartition(SEPARATOR)
-        column = f"{last}{sign}{column}"
-    return []
-
-
-def _has_column(snapshot: Snapshot, row: Chunk, column: str) -> bool:
-    tables = snapshot.get([row.parent] if row.parent else [])
-    parsed = [table for each in tables if (table := parse_table(each.text))]
-    return any(locator_key(column) in map(locator_key, table.columns) for table in parsed)
 
 
 BLOCK_ROWS = 16

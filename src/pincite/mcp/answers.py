@@ -21,9 +21,10 @@ from pincite.model.tables import find_cells, parse_table
 from pincite.model.types import Chunk, Span, by_id
 from pincite.read.chunks import estimated_tokens
 from pincite.search.browse import GrepResult, OutlineEntry
+from pincite.search.lookup import TableCell
 from pincite.search.neighbours import Reference
 from pincite.search.passages import Passage
-from pincite.search.reader import Result, TableCell
+from pincite.search.reader import Result
 
 RESULT_CHARS = 600  # of one result: eight of them are about 1,500 tokens
 EVIDENCE_CHARS = 200

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pincite.model.editions import edition_of, parse_date
 from pincite.model.errors import ConfigError, StoreError
 from pincite.model.types import CARD_KEYS, Chunk, Filters
-from pincite.search.candidates import Step
-from pincite.search.explain import WhyNot
-from pincite.search.passages import companion_values, passage_values
-from pincite.search.reader import IndexReader, TableCell
+from pincite.search.lookup import PlaceReader, TableCell
 from pincite.store.snapshot import Snapshot
+
+# Commands that look something up load what is below, and no more.
+if TYPE_CHECKING:
+    from pincite.search.candidates import Step
+    from pincite.search.explain import WhyNot
+    from pincite.search.reader import IndexReader
 
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
@@ -35,6 +38,8 @@ def search(
     budget_ms: int | None = None,
 ) -> dict[str, Any]:
     """Return the hits, what belongs beside them, and what was asked for and is not there."""
+    from pincite.search.passages import companion_values, passage_values
+
     result = index.search(query, k, filters, budget_ms=budget_ms)
     used = result.query.filters
     beside = index.companions(result, companions) if companions else []
@@ -137,7 +142,7 @@ def _place(index: IndexReader, chunk: Chunk) -> dict[str, Any]:
 
 
 def cited(
-    index: IndexReader,
+    index: PlaceReader,
     place: str,
     style: str,
     document: str | None = None,
@@ -203,7 +208,7 @@ def similar(
     ]
 
 
-def documents(index: IndexReader) -> list[dict[str, Any]]:
+def documents(index: PlaceReader) -> list[dict[str, Any]]:
     """Return all documents with what is known of them; nothing of where they came from."""
     headers = sorted(index.snapshot.headers(), key=lambda each: each[0])
     return [_document(*header) for header in headers]

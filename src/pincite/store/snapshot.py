@@ -421,6 +421,20 @@ class Snapshot:
         found = self._load(where, sorted(set(keys)))
         return sorted(found, key=attrgetter("span.doc_id"))
 
+    def locators_from(self, beginning: str, limit: int) -> list[str]:
+        """Return at most so many locators whose normalised form begins so, each once."""
+        key = beginning.casefold()
+        sql = """SELECT DISTINCT c.locator, d.id FROM keys k JOIN chunks c ON c.ordinal = k.ordinal
+            JOIN documents d ON d.number = c.document WHERE k.key >= ? AND k.key < ?
+            ORDER BY k.key LIMIT ?"""
+        found = {
+            locator
+            for segment in self.segments
+            for locator, doc_id in segment.select(sql, (key, f"{key}\U0010ffff", 4 * limit))
+            if doc_id not in segment.dropped and locator.casefold().startswith(key)
+        }
+        return sorted(found)[:limit]
+
     def documents_with(self, keys: Iterable[str]) -> dict[str, set[str]]:
         """Return for each of these normalised locators or titles that are known who has it."""
         found: dict[str, set[str]] = defaultdict(set)

@@ -22,7 +22,7 @@ from pincite.model.sentences import units
 from pincite.model.tables import parse_table, row_spans
 from pincite.model.types import Chunk
 from pincite.model.units import find_unit, quantities
-from pincite.search.reader import TableCell
+from pincite.search.lookup import TableCell
 
 HITS = 8
 CLAUSES = 3  # hits whose references are followed

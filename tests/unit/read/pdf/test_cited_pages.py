@@ -83,7 +83,7 @@ def test_other_frameworks_and_the_command_line_get_the_same(index: Index) -> Non
     first = next(retrieve(index, "copper rods metres apart", 1, Filters()))
     assert (first.facts["page"], first.facts["page_label"]) == (2, "12")
     for command, page in ((["search", "copper rods apart"], 2), (["show", "1.1"], 1)):
-        done = CliRunner().invoke(app, [*command, "--index", str(index.location), "--json"])
+        done = CliRunner().invoke(app, [*command, "--index", str(index.location), "--json=full"])
         told = json.loads(done.stdout)
         line = told["hits"][0] if command[0] == "search" else told[0]
         assert (line["page"], line["page_label"]) == (page, str(10 + page))
