@@ -22,6 +22,7 @@ EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "5"))  # of each kind for each 
 # Bodies of other makers are taken as they come, and old clients' too.
 LENIENT = ("/rerank", "/v1/rerank", "/v2/rerank", "/v1/embeddings", "/v1/chat/completions")
 LENIENT = (*LENIENT, "/api/ruleslawyer/query", "/sessions/{session}/messages")
+LENIENT = (*LENIENT, "/v1/responses", "/v1/vector_stores/{store}/search")
 LENIENT = (*LENIENT, "/v1/documents")  # a part of a form has no type: null is a file of four bytes
 
 

@@ -287,6 +287,22 @@ def passage_values(passage: Passage) -> dict[str, Any]:
     }
 
 
+def result_blocks(passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """Return passages as ``search_result`` blocks of Anthropic's Messages, each place once."""
+    places = {passage.place.id: passage for passage in passages}
+    return [
+        {
+            "type": "search_result",
+            "source": f"{passage.place.span.doc_id}#{passage.place.locator}",
+            "title": passage.citation,
+            "content": [{"type": "text", "text": passage.place.text.strip()}],
+            "citations": {"enabled": True},
+        }
+        for passage in places.values()
+        if passage.place.text.strip()
+    ]
+
+
 def companion_values(companion: Companion, chunk: Chunk) -> dict[str, Any]:
     """Return what belongs beside hits as plain values."""
     return {

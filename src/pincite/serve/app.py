@@ -29,6 +29,7 @@ from pincite.serve import (
     ask_routes,
     document_routes,
     feedback_routes,
+    file_search_routes,
     openai_routes,
     search_routes,
 )
@@ -223,6 +224,7 @@ ROUTERS = (
     feedback_routes.feedback_router,
     search_routes.rerank_router,
     openai_routes.router,
+    file_search_routes.file_search_router,
     health_router,
 )
 ABOUT = """Finds the exact clause, table or rule in reference documents and cites it.

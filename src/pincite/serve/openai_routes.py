@@ -290,10 +290,10 @@ async def chat(body: ChatBody, visit: Reader) -> Response:
     if body.stream:
         wants_usage = body.stream_options is not None and body.stream_options.include_usage
         return event_stream(_chunks(stream, completion, with_usage=wants_usage))
-    return reply(completion.whole(await _answer(stream)))
+    return reply(completion.whole(await answer_of(stream)))
 
 
-async def _answer(stream: AnswerStream) -> Answer:
+async def answer_of(stream: AnswerStream) -> Answer:
     """Return the answer at the end of a stream."""
     async for event in stream.events():
         if isinstance(event, CompleteEvent):
