@@ -39,8 +39,8 @@ from pincite.answer.quotes import ConfidenceModel
 from pincite.answer.reader import HERE
 from pincite.api import Index
 from pincite.index.opened import OpenIndex
-from pincite.measure.answer_words import polar, token_f1
 from pincite.measure.imports import read_claims
+from pincite.measure.words import polar, token_f1
 from pincite.model.settings import Answering, Settings
 from pincite.model.types import Span
 

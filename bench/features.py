@@ -15,8 +15,7 @@ from pincite.api import Index
 from pincite.model.settings import load_settings
 from pincite.model.types import Query
 from pincite.search.feature_table import NAMES, Features
-from pincite.search.learned import Learned, feature_lines
-from pincite.search.ranker import RankerModel, joined, trees_from
+from pincite.search.learned import Learned, RankerModel, feature_lines, joined, trees_from
 
 K = 20
 TREES, LEAVES = 200, 7

@@ -31,7 +31,7 @@ from growth import SETTINGS, made_up_documents, questions, vocabulary
 from pincite.api import Index
 from pincite.encode.encoders import OnnxEncoder
 from pincite.index.builder import IndexBuilder
-from pincite.index.ragged import EXACT_UP_TO, looked_at
+from pincite.index.vectors import EXACT_UP_TO, looked_at
 from pincite.model.settings import load_settings
 from pincite.update import embed_index
 from vectors import DIMENSION, Themes

@@ -11,7 +11,7 @@ from finding_checks._halves import by_half
 from pincite.answer.asker import Asker
 from pincite.answer.values import Answer
 from pincite.api import Index
-from pincite.measure.answer_words import area_under_roc, holds, is_exact, polar, risk_at, token_f1
+from pincite.measure.words import area_under_roc, holds, is_exact, polar, risk_at, token_f1
 from pincite.model.settings import Settings, load_settings
 from pincite.model.types import Filters
 from pincite.search.calibration import calibration_error

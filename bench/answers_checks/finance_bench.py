@@ -17,7 +17,7 @@ from checks import Figure, sampled
 from experiments.indexes import opened_at
 from finding_checks._halves import by_half
 from finding_checks._indexes import index_folder
-from pincite.measure.answer_words import figures_in, is_figure_right
+from pincite.measure.words import figures_in, is_figure_right
 
 # An answer that is a number and no sentence: "$1577.00", "-0.02", "65.4%", "24.26 days".
 _NUMERIC = re.compile(r"-?[$€£]?\s?-?[\d,]*\.?\d+\s?(?:%|[a-z]{1,8})?", re.IGNORECASE)

@@ -31,7 +31,7 @@ from finding_checks._halves import by_half
 from finding_checks._indexes import index_folder
 from pincite.api import Index
 from pincite.index.opened import OpenIndex
-from pincite.measure.answer_words import polar
+from pincite.measure.words import polar
 
 ASKED = {"text": ">= .45", "table": ">= .36"}
 

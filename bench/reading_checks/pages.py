@@ -31,8 +31,8 @@ import pypdfium2 as pdfium
 from checks import Figure
 from pincite.api import Index
 from pincite.model.errors import PinciteError
-from pincite.model.pages import Pages
 from pincite.model.sentences import units
+from pincite.model.types import Pages
 from pincite.read.load import find_files
 from pincite.read.pdf.reader import read
 from pincite.update import ingest_files

@@ -19,7 +19,7 @@ from pincite.encode.encoders import open_encoder
 from pincite.model.errors import ModelError
 from pincite.model.settings import Encoding
 from pincite.search.cross_encoder import open_cross_encoder
-from pincite.search.ranker import Linear, RankerModel, load_model, save_model
+from pincite.search.learned import Linear, RankerModel, load_model, save_model
 
 
 class _Evil:

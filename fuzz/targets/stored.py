@@ -16,7 +16,7 @@ from fuzz.targets.places import index
 from pincite.encode.models import folder_facts, inputs_of, open_session, open_tokenizer
 from pincite.index.postings import packed, unpacked
 from pincite.model.errors import MALFORMED, ModelError, StoreError
-from pincite.search.ranker import COLUMNS, Linear, RankerModel, _digest, load_model, save_model
+from pincite.search.learned import COLUMNS, Linear, RankerModel, _digest, load_model, save_model
 from pincite.store.files import read_arrays
 from pincite.store.manifest import SegmentEntry, check_files, manifest_of, pointer
 from pincite.store.segment import Segment

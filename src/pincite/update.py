@@ -23,8 +23,7 @@ from pincite.encode.encoders import open_encoder
 from pincite.encode.models import STATIC, Array, Encoder, ModelSpec, spec_of
 from pincite.encode.windows import windows_of
 from pincite.index.builder import IndexBuilder
-from pincite.index.ragged import Tokens, following, joined
-from pincite.index.vectors import check_dimension, packed
+from pincite.index.vectors import Tokens, check_dimension, following, joined, packed
 from pincite.model.errors import ClusterError, ConfigError, SourceError, StoreError, is_server
 from pincite.model.settings import Settings, StoreSettings
 from pincite.model.types import CARD_KEYS, CORRECTED, ParsedDocument

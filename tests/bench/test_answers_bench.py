@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from answers_checks import ait_qa, plain_questions
 from answers_checks.finance_bench import is_numeric
 from checks import QUESTIONS, sampled
-from pincite.measure.answer_words import (
+from pincite.measure.words import (
     area_under_roc,
     figures_in,
     holds,

@@ -32,7 +32,7 @@ from pincite.model.tuning import Tuning
 from pincite.model.types import ParsedDocument, Query
 from pincite.read.enrich.profile import profile_fingerprint
 from pincite.read.load import parse
-from pincite.search.ranker import Linear, RankerModel, load_model, save_model
+from pincite.search.learned import Linear, RankerModel, load_model, save_model
 from pincite.store.manifest import KEPT_GENERATIONS, current, damage, point_to, read_manifest
 from pincite.store.snapshot import Snapshot
 

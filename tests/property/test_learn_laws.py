@@ -20,7 +20,7 @@ from pincite.measure.learning import (
     with_inputs,
 )
 from pincite.search.features import OF_WORDS, match_words
-from pincite.search.ranker import RankerModel, joined, load_model, prepared, save_model, trees_from
+from pincite.search.learned import RankerModel, joined, load_model, prepared, save_model, trees_from
 
 WORDS = st.lists(st.sampled_from("abcdefg"), max_size=30)
 UNBOUNDED = ("avg_idf_matched_terms", "max_idf_term_presence")

@@ -19,7 +19,7 @@ from pincite.measure.learning import importances
 from pincite.measure.runs import PipelineRun, QuestionRecord, Run, RunAnswer, RunHit
 from pincite.measure.statistics import confidence
 from pincite.model.settings import merged
-from pincite.search.ranker import Linear, RankerModel, save_model
+from pincite.search.learned import Linear, RankerModel, save_model
 from pincite.serve.access import add_key, new_key
 from pincite.serve.metrics import STEPS, HttpMetrics
 from pincite.serve.service import Options

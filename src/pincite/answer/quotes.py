@@ -14,10 +14,9 @@ from pincite.answer.sentences import row_shown
 from pincite.answer.values import Role, Source
 from pincite.answer.windows import document_span
 from pincite.model.markup import read_markup
-from pincite.model.pages import PageRef
 from pincite.model.sentences import TextUnit, begins_item, units
 from pincite.model.tables import cells_of, parse_table
-from pincite.model.types import Chunk, Span
+from pincite.model.types import Chunk, PageRef, Span
 from pincite.search.passages import Passage
 from pincite.search.query import ParsedQuery
 from pincite.search.reader import IndexReader

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pincite.answer.lighting import lit
 from pincite.model.errors import PinciteError
-from pincite.model.pages import PageRef, Pages
-from pincite.model.types import Span
+from pincite.model.types import PageRef, Pages, Span
 
 # A hit of the search, or what a hit does not stand without (retrieve/companions.py).
 Role = Literal["hit", "table", "exception", "definition", "clause", "introduction"]

@@ -14,8 +14,8 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import cached_property
 
 from pincite.check.folding import Folded, Match
-from pincite.model.pages import Pages
 from pincite.model.patterns import lazy_pattern
+from pincite.model.types import Pages
 
 MIN_REPEATED = 3  # pages that have a line at their edge
 EDGE_LINES = 3  # of a page at its head and at its foot

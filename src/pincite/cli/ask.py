@@ -19,8 +19,8 @@ from pincite.cli.options import (
 )
 from pincite.cli.terminal import Part, print_json, safe, say, tell
 from pincite.model.errors import ConfigError
-from pincite.model.pages import PageRef
 from pincite.model.settings import Answering, AnswerSettings
+from pincite.model.types import PageRef
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

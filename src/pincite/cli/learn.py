@@ -25,7 +25,7 @@ def learn(call: Call, questions: Path, model: Path, kind: str, k: int, anyway: b
     from pincite.api import Index
     from pincite.measure.learning import examples_of, first_right, fit_calibrated, read_judged
     from pincite.search.feature_table import NAMES
-    from pincite.search.ranker import save_model
+    from pincite.search.learned import save_model
 
     settings = call.settings
     with Index.open(call.index, settings) as opened:

@@ -11,9 +11,9 @@ import numpy as np
 
 from pincite.answer.asker import Asker
 from pincite.answer.values import Answer, State
-from pincite.measure.answer_words import area_under_roc, holds, is_exact, polar, token_f1
 from pincite.measure.questions import Question
 from pincite.measure.statistics import Confidence, confidence_of, mean_with_interval
+from pincite.measure.words import area_under_roc, holds, is_exact, polar, token_f1
 
 # An answer that shares so many words with the right one says the same.
 SAME = 0.5

@@ -19,8 +19,16 @@ from pincite.measure.questions import load
 from pincite.model.errors import ConfigError, SourceError, require
 from pincite.model.types import Chunk, Span, section_of
 from pincite.search.build import features_of
-from pincite.search.learned import feature_lines
-from pincite.search.ranker import PLAIN, Linear, RankerModel, Trees, joined, prepared, trees_from
+from pincite.search.learned import (
+    PLAIN,
+    Linear,
+    RankerModel,
+    Trees,
+    feature_lines,
+    joined,
+    prepared,
+    trees_from,
+)
 from pincite.search.reader import IndexReader
 
 REQUIRED = ("questions", "answers", "doc_name", "evidence_context")

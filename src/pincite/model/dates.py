@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from pincite.model.pages import Pages
+from pincite.model.types import Pages
 
 FIRST_CHARS = 2_000  # where a document without pages says it
 FIRST_PAGE_CHARS = 10_000

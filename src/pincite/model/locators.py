@@ -18,8 +18,7 @@ from typing import NamedTuple
 from pincite.model.markup import plain
 from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk, ParsedDocument
-from pincite.model.units import unit_follows
-from pincite.model.versions import is_version
+from pincite.model.units import is_version, unit_follows
 
 # --- The table ---------------------------------------------------------------------------------
 

@@ -13,9 +13,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 
-from pincite.model.pages import Pages
 from pincite.model.settings import IngestSettings
-from pincite.model.types import Chunk, Document, Span
+from pincite.model.types import Chunk, Document, Pages, Span
 from pincite.read.extracted import Clause
 
 _PIECE = re.compile(

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pincite.model.errors import PinciteError, SourceError
-from pincite.model.pages import Pages
-from pincite.model.types import Box, Kind, ReaderWarning
+from pincite.model.types import Box, Kind, Pages, ReaderWarning
 
 PARAGRAPH = re.compile(r"\S[^\n]*(?:\n(?=[^\n]*\S)[^\n]*)*")  # up to a blank line
 BlockKind = Literal["heading", "paragraph", "list", "item", "table", "code"]

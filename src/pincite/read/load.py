@@ -41,7 +41,7 @@ from pincite.read.extracted import (
     spared,
 )
 from pincite.read.formats.archive import gunzipped
-from pincite.read.formats.bare import bare_words
+from pincite.read.formats.plain import bare_words
 from pincite.read.references.resolve import references
 from pincite.read.structure.clauses import clause_tree, with_rows
 

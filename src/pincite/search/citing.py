@@ -20,8 +20,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.languages import language_code
 from pincite.model.locators import singular
 from pincite.model.markup import plain
-from pincite.model.pages import PageRef
-from pincite.model.types import Chunk
+from pincite.model.types import Chunk, PageRef
 
 CitingStyle = Literal[
     "plain", "markdown", "html", "bibtex", "ris", "csl-json", "bluebook", "oscola", "annotation"

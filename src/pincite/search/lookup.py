@@ -13,10 +13,9 @@ from pincite.model.addresses import CellAddress, cell_address, cell_at, place_in
 from pincite.model.editions import in_force, when
 from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
-from pincite.model.pages import PageRef
 from pincite.model.settings import Settings
 from pincite.model.tables import Cell, Table, find_cells, has_words, is_named, parse_table
-from pincite.model.types import Chunk
+from pincite.model.types import Chunk, PageRef
 from pincite.search.browse import OutlineEntry, outline
 from pincite.search.citing import CONTEXT_CHARS, PlaceToCite
 from pincite.store.location import open_snapshot

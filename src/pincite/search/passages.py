@@ -16,9 +16,8 @@ from pincite.index.filters import NOTHING
 from pincite.index.opened import OpenIndex
 from pincite.index.tokens import Analyzer
 from pincite.model.markup import shown_stretch
-from pincite.model.pages import PageRef
 from pincite.model.sentences import units
-from pincite.model.types import Chunk, Filters, Hit
+from pincite.model.types import Chunk, Filters, Hit, PageRef
 from pincite.search.citing import cite_place
 from pincite.search.neighbours import Companion
 from pincite.search.query import ParsedQuery

@@ -19,8 +19,18 @@ from typing import Any, NamedTuple
 
 from pincite.model.editions import Edition, edition_of
 from pincite.model.errors import StoreError
-from pincite.model.pages import PageRef, Pages, read_pages
-from pincite.model.types import Box, Chunk, Document, Enrichment, Link, ReaderWarning, Span
+from pincite.model.types import (
+    Box,
+    Chunk,
+    Document,
+    Enrichment,
+    Link,
+    PageRef,
+    Pages,
+    ReaderWarning,
+    Span,
+    read_pages,
+)
 from pincite.store.files import Array, explained
 from pincite.store.manifest import Manifest, current, pointer
 from pincite.store.segment import Field, RecentCache, Segment, Vectors, to_chunk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pincite.check.page_breaks import PageBreaks
-from pincite.model.pages import Pages
+from pincite.model.types import Pages
 
 PAGES = [
     "Pipes are laid in trenches that are at least one metre deep and\n\nHarbour Code, draft",

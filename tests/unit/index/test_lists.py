@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.index import ragged
+from pincite.index import vectors as ragged
 from pincite.index.opened import Rows
-from pincite.index.ragged import lists_of, looked_at, nearest_lists
-from pincite.index.vectors import VectorIndex, packed
+from pincite.index.vectors import VectorIndex, lists_of, looked_at, nearest_lists, packed
 from pincite.model.errors import ModelError
 from pincite.search.row_scorers import MeaningScores
 from pincite.store.files import Array, write_folder

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.index.ragged import following, joined, regrouped
-from pincite.index.vectors import merged, packed
+from pincite.index.vectors import following, joined, merged, packed, regrouped
 
 WINDOWS = st.lists(st.lists(st.integers(0, 255), max_size=5), min_size=1, max_size=8)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pincite.model.dates import as_iso, stated_dates
-from pincite.model.pages import Pages
 from pincite.model.settings import Settings
+from pincite.model.types import Pages
 from pincite.read.load import parse
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.model.pages import PageRef, Pages, read_pages
+from pincite.model.types import PageRef, Pages, read_pages
 
 LABELS = st.text("0123456789ivxF-=:", min_size=1, max_size=6)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.model.pages import Pages
+from pincite.model.types import Pages
 from pincite.read.enrich.summary import page_summaries, summarise
 
 TEXT = """# Pumps

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from pincite.api import Index
 from pincite.cli.main import app
 from pincite.model.errors import ConfigError
-from pincite.model.pages import PageRef
-from pincite.model.types import Chunk, Span
+from pincite.model.types import Chunk, PageRef, Span
 from pincite.search.citing import STYLES, PlaceToCite, text_fragment
 from pincite.update import ingest_files
 

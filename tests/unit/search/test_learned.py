@@ -15,8 +15,7 @@ from pincite.model.settings import Settings
 from pincite.model.types import Query
 from pincite.search.candidates import Candidates, Tier
 from pincite.search.feature_table import NAMES, Features
-from pincite.search.learned import Learned, feature_lines
-from pincite.search.ranker import Linear, RankerModel, save_model
+from pincite.search.learned import Learned, Linear, RankerModel, feature_lines, save_model
 
 CODE = """# Wiring Code
 

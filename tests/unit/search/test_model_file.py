@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pincite.model.errors import ModelError
-from pincite.search.ranker import (
+from pincite.search.learned import (
     FORMAT,
     Linear,
     RankerModel,

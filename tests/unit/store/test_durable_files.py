@@ -14,7 +14,7 @@ import pytest
 
 from pincite.model.errors import ModelError, StoreError
 from pincite.model.settings import Settings
-from pincite.search.ranker import Linear, RankerModel, load_model, save_model
+from pincite.search.learned import Linear, RankerModel, load_model, save_model
 from pincite.store import manifest as manifest_module
 from pincite.store.files import explained, write_durably, write_folder, write_lock
 from pincite.store.manifest import current

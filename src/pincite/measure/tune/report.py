@@ -21,8 +21,7 @@ from pincite.measure.tune.space import Trial, changes_between, parts_of, said
 from pincite.model.errors import SourceError, reason_of
 from pincite.model.settings import Settings
 from pincite.search.feature_table import Features
-from pincite.search.learned import Learned
-from pincite.search.ranker import RankerModel, save_model
+from pincite.search.learned import Learned, RankerModel, save_model
 
 MAX_TRIALS = 2000  # listed; the best ones
 

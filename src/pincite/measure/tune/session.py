@@ -17,7 +17,7 @@ from pincite.index.vectors import TokenIndex
 from pincite.measure.grades import Measure
 from pincite.measure.questions import Question, QuestionSet
 from pincite.measure.statistics import Comparison, compare
-from pincite.measure.tune.nested import DEFAULT, Cost, Costs, Tuned, tune
+from pincite.measure.tune.nested import DEFAULT, Cost, Costs, TrialOptions, TrialRunner, Tuned, tune
 from pincite.measure.tune.shared import MIN_EXAMPLES, Ground, folded
 from pincite.measure.tune.space import (
     AXES,
@@ -33,12 +33,11 @@ from pincite.measure.tune.space import (
     Watcher,
     undoings,
 )
-from pincite.measure.tune.trials import TrialOptions, TrialRunner
 from pincite.model.errors import MALFORMED, ConfigError, MissingExtra, SourceError, require
 from pincite.model.settings import USUAL_WEIGHT, Settings
 from pincite.read.load import find_files
+from pincite.search.learned import RankerModel
 from pincite.search.pair_scorers import open_scorer
-from pincite.search.ranker import RankerModel
 from pincite.store.files import write_durably
 from pincite.store.location import exists
 from pincite.store.manifest import current, pointer_text

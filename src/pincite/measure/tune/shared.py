@@ -25,10 +25,9 @@ from pincite.model.types import Chunk, Filters, PairScorer, Query, section_of
 from pincite.search.build import RERANKED, build
 from pincite.search.candidates import Candidates
 from pincite.search.feature_table import NAMES, Features
-from pincite.search.learned import feature_lines, judged
+from pincite.search.learned import RankerModel, feature_lines, judged
 from pincite.search.pipeline import Gather, RowScorer, Scores, Searcher, Stage
 from pincite.search.query import ParsedQuery
-from pincite.search.ranker import RankerModel
 
 Made = TypeVar("Made")
 

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from pincite.model.pages import Pages
 from pincite.model.sentences import sentence_ends
+from pincite.model.types import Pages
 
 # Longer texts are judged by their beginning: a summary of more would be no summary.
 MAX_CHARS = 100_000

@@ -11,7 +11,7 @@ from typing import Any
 
 from pincite.model.errors import MALFORMED, SourceError
 from pincite.model.locators import heading_label
-from pincite.model.pages import Pages
+from pincite.model.types import Pages
 from pincite.read.extracted import Block, ExtractedText, decode
 from pincite.read.formats.blocks import MAX_COLUMNS, BlockWriter, Row, TableText, one_line, titled
 from pincite.read.formats.latex import beside, read_latex

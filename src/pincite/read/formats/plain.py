@@ -1,4 +1,7 @@
-"""Plain text as blocks: paragraphs by blank lines, headings by their grammar and their order."""
+"""Plain text as blocks: paragraphs by blank lines, headings by their grammar and their order.
+
+And what is left of any document whose reader fails: its words without structure.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from lxml import etree
+
 from pincite.model.locators import HEADING_RANK, LETTERED, HeadingLabel, heading_label
 from pincite.read.extracted import Block, BlockKind, ExtractedText, decode, form_feed_pages
+from pincite.read.formats.archive import Archive
 from pincite.read.formats.blocks import CONTENTS_TITLE
 from pincite.read.formats.latex import HAS_TABLES, around, read_latex
+from pincite.read.formats.xml import Element, local_name, parse_xml
 from pincite.read.structure.numbering import Number, number_of
 from pincite.read.structure.sections import with_sections
 
@@ -523,3 +530,34 @@ def read(data: bytes, name: str) -> ExtractedText:
     blocks, is_told = _blocks(text)
     blocks = with_sections(text, blocks, is_told=is_told)
     return ExtractedText(text, title, around(text, blocks, found), form_feed_pages(text))
+
+
+# Where the words of zipped formats are; of an EPUB's chapters the names say the order.
+_PART = re.compile(
+    r"word/(?:document|footnotes|endnotes)\.xml|content\.xml|ppt/slides/slide[0-9]{1,5}\.xml"
+    r"|xl/sharedStrings\.xml|[^\r\n]{1,300}\.x?html?"
+)
+_INLINE = {"r", "t", "s", "span", "a", "b", "i", "u", "em", "strong", "sub", "sup", "ref", "inline"}
+
+
+def bare_words(data: bytes, name: str) -> str:
+    """Return the words of XML, or of the parts of a zip that hold words, paragraph by paragraph.
+
+    >>> bare_words(b"<law><p>The <b>gate</b> opens.</p><p>It shuts.</p></law>", "law.xml")
+    'The gate opens.\\n\\nIt shuts.'
+    """
+    if not data.startswith(b"PK"):
+        return _words(parse_xml(data, name))
+    archive = Archive(data, name, "zip")
+    parts = (archive.part(path) for path in sorted(archive.names) if _PART.fullmatch(path))
+    return "\n\n".join(words for root in parts if root is not None and (words := _words(root)))
+
+
+def _words(root: Element) -> str:
+    paragraphs: list[list[str]] = [[]]
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if local_name(element) not in _INLINE:
+            paragraphs.append([])
+        paragraphs[-1].append((element.text if event == "start" else element.tail) or "")
+    joined = (" ".join("".join(parts).split()) for parts in paragraphs)
+    return "\n\n".join(filter(None, joined))

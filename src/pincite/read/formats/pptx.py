@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pincite.model.pages import Pages
-from pincite.model.types import ReaderWarning
+from pincite.model.types import Pages, ReaderWarning
 from pincite.read.extracted import ExtractedText, SourceIdentifier
 from pincite.read.formats.archive import Archive
 from pincite.read.formats.blocks import (

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pincite.model.pages import Pages
-from pincite.model.types import Box
+from pincite.model.types import Box, Pages
 from pincite.read.extracted import Block, BlockKind
 from pincite.read.formats.blocks import TableText, pipe_table
 from pincite.read.pdf.headings import without_leader

@@ -22,7 +22,7 @@ from pincite.measure.statistics import confidence
 from pincite.measure.summary import against_baseline, measures_of, summarise
 from pincite.model.errors import ModelError, SourceError, StoreError, StoreUnavailable
 from pincite.search.build import PRESETS
-from pincite.search.ranker import load_model
+from pincite.search.learned import load_model
 from pincite.search.reader import IndexReader
 from pincite.serve.errors import ServiceError
 from pincite.serve.metrics import STEP_SECONDS

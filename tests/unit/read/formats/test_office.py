@@ -12,7 +12,7 @@ import pincite
 from pincite.model.errors import SourceError
 from pincite.model.settings import IngestSettings
 from pincite.model.types import ParsedDocument
-from pincite.read.formats.number_formats import shown_number
+from pincite.read.formats.xlsx import shown_number
 from pincite.read.load import parse
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
