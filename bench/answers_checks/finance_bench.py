@@ -17,10 +17,10 @@ from checks import Figure, sampled
 from experiments.indexes import opened_at
 from finding_checks._halves import by_half
 from finding_checks._indexes import index_folder
-from pincite.measure.words import figures_in, is_figure_right
 
 # An answer that is a number and no sentence: "$1577.00", "-0.02", "65.4%", "24.26 days".
 _NUMERIC = re.compile(r"-?[$€£]?\s?-?[\d,]*\.?\d+\s?(?:%|[a-z]{1,8})?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])[-(]?\s?[$€£]?\s?(\d[\d,]*(?:\.\d+)?|\.\d+)")
 
 
 def is_numeric(answer: str) -> bool:
@@ -30,6 +30,32 @@ def is_numeric(answer: str) -> bool:
     (True, False)
     """
     return _NUMERIC.fullmatch(answer.strip()) is not None
+
+
+def figures_in(text: str) -> list[float]:
+    """Return the numbers of a text, without signs and units.
+
+    >>> figures_in("$5,813 million, down (3.2)%")
+    [5813.0, 3.2]
+    """
+    return [float(each.replace(",", "")) for each in _NUMBER.findall(text)]
+
+
+def is_figure_right(said: str, right: str) -> bool:
+    """Return whether a number says what the right one says, as exactly as that was rounded.
+
+    Thousands, millions and billions of the same figure are alike: units are another question.
+
+    >>> is_figure_right("12,645.2", "$12645.00"), is_figure_right("0.66", "0.70")
+    (True, False)
+    """
+    wanted, found = figures_in(right), figures_in(said)
+    if not wanted or not found:
+        return False
+    goal = wanted[0]
+    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
+    slack = max(0.005 * abs(goal), 1e-9)
+    return any(abs(found[0] * scale - goal) <= slack for scale in scales)
 
 
 def run(data: Path) -> list[Figure]:

@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers_checks import ait_qa, plain_questions
-from answers_checks.finance_bench import is_numeric
+from answers_checks._asking import risk_at
+from answers_checks.finance_bench import figures_in, is_figure_right, is_numeric
 from checks import QUESTIONS, sampled
 from pincite.measure.words import (
     area_under_roc,
-    figures_in,
     holds,
     is_exact,
-    is_figure_right,
     normal,
     polar,
-    risk_at,
     token_f1,
 )
 

@@ -6,7 +6,6 @@ see ``name_key``. Made once a generation from what the documents' cards say (``r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
@@ -16,25 +15,26 @@ import numpy as np
 from pincite.index.filters import Groups
 from pincite.model.editions import work_of, years
 from pincite.model.languages import function_words
+from pincite.model.patterns import lazy_pattern
 from pincite.store.files import Array
 from pincite.store.snapshot import Snapshot
 
 MAX_NAME_WORDS = 8
-NAME_WORD = re.compile(r"[^\W_]+(?:[&.'’/-][^\W_]+)*")
-_POSSESSIVE = re.compile(r"['’]s?$")
+NAME_WORD = lazy_pattern(r"[^\W_]+(?:[&.'’/-][^\W_]+)*")
+_POSSESSIVE = lazy_pattern(r"['’]s?$")
 # What a company is called says nothing of who it is.
-_LEGAL = re.compile(
+_LEGAL = lazy_pattern(
     r"inc|incorporated|corp|corporation|compan(?:y|ies)|co|l?l[cp]|ltd|limited|plc|sp?a|gmbh|ag"
     r"|[nb]v|se|kg|oy|ab|asa?|pty|pte|srl|sarl|sas|kk|na|holdings?|group|trust"
 )
-_PARTS = re.compile(r"[:;|()\[\]—–]| - |, ")
-_DATED = re.compile(r"(?:19|20)\d\d")
+_PARTS = lazy_pattern(r"[:;|()\[\]—–]| - |, ")
+_DATED = lazy_pattern(r"(?:19|20)\d\d")
 # Numbers behind these are places of any document.
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     r"section|table|figure|chapter|article|schedule|appendix|annex|clause|exhibit|item|page"
 )
-_NUMBER = re.compile(r"\d{2,6}[a-z]?")
-_CODED = re.compile(
+_NUMBER = lazy_pattern(r"\d{2,6}[a-z]?")
+_CODED = lazy_pattern(
     r"\W{0,2}(?=[^\d]{0,12}\d{2})(?=\W{0,2}[A-Za-z])[\w./-]{5,24}\W{0,2}"
 )  # SOR/86-304
 _MAIN_YEAR = 40  # the percent of all years it mentions that tell a document's own

@@ -101,8 +101,8 @@ class Analyzer:
         Few words of a text are wanted: they are looked up by their terms, not the other way round.
         """
         new = {word: self.remembered(word) for word in words.difference(self._remembered)}
-        old = (word for term in wanted for word in self._written.get(term, ()) if word in words)
-        new |= {word: self._remembered[word] for word in old}
+        old = (words.intersection(self._written.get(term, ())) for term in wanted)
+        new |= {word: self._remembered[word] for some in old for word in some}
         chosen = {word: tuple(t for t in terms if t in wanted) for word, terms in new.items()}
         return {word: terms for word, terms in chosen.items() if terms}
 

@@ -109,7 +109,6 @@ class WordMeasures:
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_NUMBER = re.compile(r"(?<![\w.])[-(]?\s?[$€£]?\s?(\d[\d,]*(?:\.\d+)?|\.\d+)")
 
 
 def normal(text: str) -> str:
@@ -158,32 +157,6 @@ def polar(text: str) -> str:
     return first if first in ("yes", "no") else ""
 
 
-def figures_in(text: str) -> list[float]:
-    """Return the numbers of a text, without signs and units.
-
-    >>> figures_in("$5,813 million, down (3.2)%")
-    [5813.0, 3.2]
-    """
-    return [float(each.replace(",", "")) for each in _NUMBER.findall(text)]
-
-
-def is_figure_right(said: str, right: str) -> bool:
-    """Return whether a number says what the right one says, as exactly as that was rounded.
-
-    Thousands, millions and billions of the same figure are alike: units are another question.
-
-    >>> is_figure_right("12,645.2", "$12645.00"), is_figure_right("0.66", "0.70")
-    (True, False)
-    """
-    wanted, found = figures_in(right), figures_in(said)
-    if not wanted or not found:
-        return False
-    goal = wanted[0]
-    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
-    slack = max(0.005 * abs(goal), 1e-9)
-    return any(abs(found[0] * scale - goal) <= slack for scale in scales)
-
-
 def area_under_roc(scores: Sequence[float], is_right: Sequence[bool]) -> float:
     """Return how often a right answer is surer than a wrong one; ties count half.
 
@@ -196,14 +169,3 @@ def area_under_roc(scores: Sequence[float], is_right: Sequence[bool]) -> float:
         return float("nan")
     wins = (good[:, None] > bad[None, :]).sum() + 0.5 * (good[:, None] == bad[None, :]).sum()
     return float(wins / (len(good) * len(bad)))
-
-
-def risk_at(scores: Sequence[float], is_right: Sequence[bool], coverage: float) -> float:
-    """Return the share of wrong ones among the surest answers, of which so many are given.
-
-    >>> round(risk_at([0.9, 0.8, 0.2, 0.1], [True, True, False, True], 0.75), 3)
-    0.333
-    """
-    order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")
-    count = max(1, round(coverage * len(order)))
-    return float(1 - np.asarray(is_right, dtype=float)[order[:count]].mean())

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pincite.model.patterns import lazy_pattern
 from pincite.model.tables import Cell, Table, row_names, unit_of
 
 _CELL = r"\$?(?P<column>[A-Za-z]{1,3})\$?(?P<row>[1-9]\d{0,6})"
-_BARE = re.compile(_CELL)
-_ADDRESS = re.compile(
+_BARE = lazy_pattern(_CELL)
+_ADDRESS = lazy_pattern(
     r"(?:sheet\s{1,9})?(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^!']{1,100}?))\s{0,9}[!,]\s{0,9}"
     + _CELL,
     re.IGNORECASE,
 )
 # At the end of a table's caption.
-_RANGE = re.compile(
+_RANGE = lazy_pattern(
     r"\((?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^!'()]+))!"
     r"(?P<left>[A-Z]{1,3})(?P<top>\d+):(?P<right>[A-Z]{1,3})(?P<bottom>\d+)\)$"
 )
-_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+_PLAIN_NAME = lazy_pattern(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pincite.model.locators import locator_key
+from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk
 
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_EDITION = re.compile(
+_YEAR = lazy_pattern(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_EDITION = lazy_pattern(
     r"\b(?:\d+(?:st|nd|rd|th)|first|second|third|new|revised)?\s*"
     r"(?:edition|version|release|revision|rev\.?|issue)\b(?:\s*\d+(?:\.\d+)*)?",
     re.IGNORECASE,
 )
 
-_ISO = re.compile(r"(?P<year>(?:1[5-9]|20|21)\d\d)(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?)?")
+_ISO = lazy_pattern(r"(?P<year>(?:1[5-9]|20|21)\d\d)(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?)?")
 
 
 class Edition(NamedTuple):
@@ -152,8 +153,8 @@ MOVED_SHARE = 0.6
 FEW_WORDS = 8
 # Pairs of siblings that are compared; in longer lists only equal words are found again.
 MAX_PAIRS = 40_000
-_WORD = re.compile(r"\w+")
-_LABEL = re.compile(r"[#>|*_\s]*(?:\([0-9A-Za-z]{1,6}\)|§?\s{0,4}\d[\w.-]*[.)]?(?=\s))[*_\s]*")
+_WORD = lazy_pattern(r"\w+")
+_LABEL = lazy_pattern(r"[#>|*_\s]*(?:\([0-9A-Za-z]{1,6}\)|§?\s{0,4}\d[\w.-]*[.)]?(?=\s))[*_\s]*")
 
 
 @dataclass(frozen=True, slots=True)

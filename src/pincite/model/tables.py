@@ -10,25 +10,26 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.model.markup import plain
+from pincite.model.patterns import lazy_pattern
 from pincite.model.units import symbols
 
 # A comma before exactly three digits groups thousands; before one or two it is a decimal comma.
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?<![\w.,])-?(?:\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?:\.\d+)?|\d+,\d{1,2}|\d+(?:\.\d+)?)(?!\d|,\d)"
 )
-_GROUPED = re.compile(r"[,\u00a0\u202f](?=\d{3}(?:\D|$))")
-_DASH = re.compile(r"(?<=\d)\s*[-–—]\s*(?=\d)")
-_UNIT_BEHIND = re.compile(r"\d\s*(°\s?[CF]|%|[^\W\d_]+[²³]?)")
-_UP_TO = re.compile(
+_GROUPED = lazy_pattern(r"[,\u00a0\u202f](?=\d{3}(?:\D|$))")
+_DASH = lazy_pattern(r"(?<=\d)\s*[-–—]\s*(?=\d)")
+_UNIT_BEHIND = lazy_pattern(r"\d\s*(°\s?[CF]|%|[^\W\d_]+[²³]?)")
+_UP_TO = lazy_pattern(
     r"not (?:exceeding|over|more than|greater than)|up to|at most|or less|maximum|≤|<="
     r"|ne dépassant pas|jusqu",
     re.IGNORECASE,
 )
-_OVER = re.compile(
+_OVER = lazy_pattern(
     r"\b(?:over|above|more than|exceeding|greater than|plus de)\b|(?<!=)>(?!=)", re.IGNORECASE
 )
-_FROM = re.compile(r"at least|or more|and (?:over|above|up)|minimum|≥|>=", re.IGNORECASE)
-_BELOW = re.compile(r"\b(?:below|under|less than)\b|<(?!=)", re.IGNORECASE)
+_FROM = lazy_pattern(r"at least|or more|and (?:over|above|up)|minimum|≥|>=", re.IGNORECASE)
+_BELOW = lazy_pattern(r"\b(?:below|under|less than)\b|<(?!=)", re.IGNORECASE)
 # Each with whether it is a lower bound, and whether the bound itself is left out.
 _BOUNDS = (
     (_UP_TO, False, False),
@@ -36,7 +37,7 @@ _BOUNDS = (
     (_OVER, True, True),
     (_BELOW, False, True),
 )
-_THROUGH = re.compile(r"–|\b(?:through|to|and|but|à|a)\b", re.IGNORECASE)
+_THROUGH = lazy_pattern(r"–|\b(?:through|to|and|but|à|a)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,34 +98,34 @@ Interval(low=11.0, high=11.0, is_low_open=False, is_high_open=False))
     return ()  # a date, a code, or words with numbers in them
 
 
-_CELL_SPLIT = re.compile(r"(?<!\\)\|")
+_CELL_SPLIT = lazy_pattern(r"(?<!\\)\|")
 # Nothing but dashes and their signs: a row may begin with "--" where it has nothing to say.
-_RULER = re.compile(r"[\s|:]*--[\s|:-]*$")
-_UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
-_MARK = re.compile(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
-_FOOTNOTE = re.compile(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
+_RULER = lazy_pattern(r"[\s|:]*--[\s|:-]*$")
+_UNIT = lazy_pattern(r"[(\[]([^()\[\]]{1,12})[)\]]\s*$|,\s*(\S{1,8})\s*$")
+_MARK = lazy_pattern(r"\^([^^]{1,3})\^|(?<![¹²³⁴⁵⁶⁷⁸⁹†‡*])([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)$")
+_FOOTNOTE = lazy_pattern(r"^\s*(?:\^([^^]{1,3})\^|([¹²³⁴⁵⁶⁷⁸⁹†‡*]+)|(\d{1,2})(?=\s+[A-Z]))\s*(.+)$")
 # The exponent of a unit: 10 m², not a mark of a footnote.
-_EXPONENT = re.compile(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
-_WORD = re.compile(r"[\w²³°%]+")
-_NOTE_MARK = re.compile(r"(?:\s?\((?:\d{1,2}|[a-z])\)){1,9}$")
+_EXPONENT = lazy_pattern(r"(?:^|[\d\s(/])(?:[mcdk]?m|ft|in|yd|s)[²³]$")
+_WORD = lazy_pattern(r"[\w²³°%]+")
+_NOTE_MARK = lazy_pattern(r"(?:\s?\((?:\d{1,2}|[a-z])\)){1,9}$")
 
 NAME_CHARS = 80  # of a row's name, without its group
 GROUP_CHARS = 40
 INDENT = "\u00a0"  # before the label of a row, once for each step that it is set in
 BELOW = " > "  # between the name of a group of rows and that of a row in it
-_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])|(?<!\w)[1-4]Q ?\d\d(?!\d)")
-_SCALE = re.compile(
+_YEAR = lazy_pattern(r"(?<![\d.,])(?:19|20)\d\d(?![\d,])|(?<!\w)[1-4]Q ?\d\d(?!\d)")
+_SCALE = lazy_pattern(
     r"\bin (?P<scale>hundreds|thousands|millions|billions|trillions)\b"
     r"|[(\[](?:[$€£¥] ?)?(?P<short>000s?|thousands|millions|billions)[)\]]",
     re.IGNORECASE,
 )
-_CURRENCY = re.compile(r"[$€£¥]")
+_CURRENCY = lazy_pattern(r"[$€£¥]")
 _ONE_LETTER_UNITS = "%°ACFKNVWghlmstΩ"
-_FIGURE = re.compile(r"[$€£¥]?\s?\(?-?[$€£¥]?\s?\.?\d")
-_PER = re.compile(r"\bper\b|%|\bratio\b|\bshares\b", re.IGNORECASE)
-_TOTAL = re.compile(r"total\b[ :]*", re.IGNORECASE)
+_FIGURE = lazy_pattern(r"[$€£¥]?\s?\(?-?[$€£¥]?\s?\.?\d")
+_PER = lazy_pattern(r"\bper\b|%|\bratio\b|\bshares\b", re.IGNORECASE)
+_TOTAL = lazy_pattern(r"total\b[ :]*", re.IGNORECASE)
 # Printed without figures, and heads nothing: "Commitments and contingencies (Note 9)".
-_NO_GROUP = re.compile(r"commitments|contingenc|.*\((?:see )?notes?\b[^)]*\)$", re.IGNORECASE)
+_NO_GROUP = lazy_pattern(r"commitments|contingenc|.*\((?:see )?notes?\b[^)]*\)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from pincite.model.errors import ConfigError
 from pincite.model.languages import language_code
 from pincite.model.locators import singular
 from pincite.model.markup import plain
+from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Chunk, PageRef
 
 CitingStyle = Literal[
@@ -57,12 +58,12 @@ _FORMS = {
     "note": PartForm("note", "n.", "n"),
 }
 _BY_WORD = {word: form for words, form in _FORMS.items() for word in words.split()}
-_NAMED = re.compile(r"(?P<word>[^\W\d_]{2,20}\.?)\s+(?P<number>[\dA-Z(].*)", re.DOTALL)
+_NAMED = lazy_pattern(r"(?P<word>[^\W\d_]{2,20}\.?)\s+(?P<number>[\dA-Z(].*)", re.DOTALL)
 # In Britain the kind of an instrument says what its parts are called.
-_INSTRUMENT = re.compile(r"\b(Regulations|Order|Rules)\s+(?:1[89]|20)\d\d\b")
+_INSTRUMENT = lazy_pattern(r"\b(Regulations|Order|Rules)\s+(?:1[89]|20)\d\d\b")
 _INSTRUMENTS = {"Regulations": "reg", "Order": "art", "Rules": "r"}
-_CODE = re.compile(r"\b(?P<title>\d{1,2})\s?(?P<code>C\.?F\.?R|U\.?S\.?C)\b")
-_USLM_CODE = re.compile(r"/us/(?P<code>usc|cfr)/t(?P<title>\w{1,4})(?:/|$)")
+_CODE = lazy_pattern(r"\b(?P<title>\d{1,2})\s?(?P<code>C\.?F\.?R|U\.?S\.?C)\b")
+_USLM_CODE = lazy_pattern(r"/us/(?P<code>usc|cfr)/t(?P<title>\w{1,4})(?:/|$)")
 _TYPES = {  # of a card's kind: in CSL, in RIS
     "act": ("legislation", "STAT"),
     "regulation": ("regulation", "STAT"),
@@ -75,7 +76,7 @@ _TYPES = {  # of a card's kind: in CSL, in RIS
     "slides": ("speech", "SLIDE"),
     "letter": ("personal_communication", "PCOMM"),
 }
-_FILING = re.compile(r"(?:\d+-[KQ]|\d+-F|S-\d).*|earnings release")
+_FILING = lazy_pattern(r"(?:\d+-[KQ]|\d+-F|S-\d).*|earnings release")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +177,8 @@ def cite_place(title: str, place: Chunk, page: PageRef, style: str = "plain") ->
     return PlaceToCite(title, place, page).cite(style)
 
 
-_LABEL = re.compile(r"(?:\([\w.]{1,6}\)|[\w.]{1,8}[.)])\s+")
-_BARS = re.compile(r"[|:\s-]+")
+_LABEL = lazy_pattern(r"(?:\([\w.]{1,6}\)|[\w.]{1,8}[.)])\s+")
+_BARS = lazy_pattern(r"[|:\s-]+")
 
 
 def text_fragment(text: str) -> str:
@@ -212,7 +213,7 @@ def _quoted(words: list[str]) -> str:
 
 # --- For people ----------------------------------------------------------------------------------
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
+_MARKDOWN = lazy_pattern(r"([\\`*_\[\]<>#|])")
 
 
 def _plain(cited: PlaceToCite) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from pincite.index.cards import MAX_NAME_WORDS, NAME_WORD, CardIndex, NameKind, name_key
 from pincite.index.opened import OpenIndex
+from pincite.model.patterns import lazy_pattern
 from pincite.model.types import Filters
 from pincite.store.files import Array
 
@@ -93,27 +94,27 @@ OLDEST = 0.8
 _ANNUAL = ("10-K", "20-F", "40-F")
 _FILED = (*_ANNUAL, "10-Q", "8-K", "6-K", "earnings release")
 _KINDS = (
-    (re.compile(r"\b(?:10-?k|20-?f|40-?f)s?\b|\bannual (?:report|filing)s?\b", re.I), _ANNUAL),
-    (re.compile(r"\b10-?qs?\b|\bquarterly (?:report|filing)s?\b", re.I), ("10-Q",)),
-    (re.compile(r"\b(?:8-?k|6-k)s?\b|\bcurrent reports?\b", re.I), ("8-K", "6-K")),
+    (lazy_pattern(r"\b(?:10-?k|20-?f|40-?f)s?\b|\bannual (?:report|filing)s?\b", re.I), _ANNUAL),
+    (lazy_pattern(r"\b10-?qs?\b|\bquarterly (?:report|filing)s?\b", re.I), ("10-Q",)),
+    (lazy_pattern(r"\b(?:8-?k|6-k)s?\b|\bcurrent reports?\b", re.I), ("8-K", "6-K")),
     (
-        re.compile(r"\b(?:earnings|press|results) (?:release|announcement|call)s?\b", re.I),
+        lazy_pattern(r"\b(?:earnings|press|results) (?:release|announcement|call)s?\b", re.I),
         ("earnings release",),
     ),
 )
-_YEAR = re.compile(r"(?<![\d.,$€£#/-])(?:19|20)\d\d(?![\d%]|[.,]\d|-\d)")
-_FISCAL = re.compile(r"\b(?:FY|fiscal(?: year)?|[1-4]Q|Q[1-4])[ -]?['’]?(\d\d)(?!\d)", re.I)
-_SPAN = re.compile(
+_YEAR = lazy_pattern(r"(?<![\d.,$€£#/-])(?:19|20)\d\d(?![\d%]|[.,]\d|-\d)")
+_FISCAL = lazy_pattern(r"\b(?:FY|fiscal(?: year)?|[1-4]Q|Q[1-4])[ -]?['’]?(\d\d)(?!\d)", re.I)
+_SPAN = lazy_pattern(
     r"(?<!\d)((?:19|20)\d\d) ?(?:-|–|—|to|through|until) ?(?:FY ?)?((?:19|20)\d\d)\b", re.I
 )
-_QUARTER = re.compile(
+_QUARTER = lazy_pattern(
     r"(?<![A-Za-z])(?:Q(?P<q>[1-4])|(?<!\d)(?P<n>[1-4])Q"
     r"|(?P<nth>first|second|third|fourth|[1-4](?:st|nd|rd|th))[ -](?:fiscal |financial )?quarter)"
     r"(?![A-Za-z])",
     re.I,
 )
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
-_EDITION = re.compile(r"\b(?:edition|version|revision|release)\b", re.I)
+_EDITION = lazy_pattern(r"\b(?:edition|version|revision|release)\b", re.I)
 MAX_WORDS = 200  # of a question, looked at for names
 MAX_YEARS = 12
 MAX_TITLES = 3  # of other documents, told

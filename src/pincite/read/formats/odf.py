@@ -107,11 +107,6 @@ class OdfStyles:
         """Return what the style and those it comes from are called."""
         return {attribute(style, "name") for style in self.chain(family, name)}
 
-    def list_style(self, name: str) -> str:
-        """Return the list that a paragraph's style puts it into."""
-        chain = self.chain("paragraph", name)
-        return next((each for s in chain if (each := attribute(s, "list-style-name"))), "")
-
     def is_hidden_table(self, name: str) -> bool:
         """Tell whether a style hides a table or a sheet."""
         properties = (
