@@ -5,6 +5,8 @@
 What is counted, of the code of the package alone (the standard library and others are looked
 through: a call from ours through theirs back to ours is a call of ours):
 
+What stands in for a decorator of the standard library (``model/cached.py``) is looked through too.
+
 - functions: distinct functions, methods, generators, properties and lambdas that ran; bodies of
   comprehensions and classes are part of what they stand in.
 - modules: the files that these functions are in.
@@ -42,6 +44,7 @@ PACKAGE = str(Path(pincite.__file__).parent) + os.sep
 SAMPLES = Path(pincite.__file__).parents[2] / "samples"
 # A question that names something defined, and one whose answer stands in a table.
 QUERIES = {"search": "What is a continuous load?", "ask": "What does error E-07 mean?"}
+LOOKED_THROUGH = os.path.join("model", "cached.py")
 INSIDE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<module>"}
 
 
@@ -89,7 +92,8 @@ class Walk:
 
 
 def _is_counted(code: CodeType) -> bool:
-    return code.co_filename.startswith(PACKAGE) and code.co_name not in INSIDE
+    is_ours = code.co_filename.startswith(PACKAGE) and code.co_name not in INSIDE
+    return is_ours and code.co_filename != PACKAGE + LOOKED_THROUGH
 
 
 def _module(code: CodeType) -> str:

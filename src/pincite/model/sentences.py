@@ -247,11 +247,7 @@ def is_short(text: str, stop: int, follows: re.Match[str]) -> bool:
             return is_name or opener[:1].islower()
         if _LETTERED.search(text, max(0, stop - LONGEST_WORD), stop):
             return False
-    opens = opener[:1].isupper() and bare_word(opener) in _OPENERS and not is_name
+    bare_opener, *_ = re.split(r"[’']", opener.casefold(), maxsplit=1)  # "we" for "We’ve"
+    opens = opener[:1].isupper() and bare_opener in _OPENERS and not is_name
     is_known = bare in _RARELY_ENDS or (word[:1].isupper() and bare.capitalize() in _RARELY_ENDS)
     return (is_initial or is_known) and not opens
-
-
-def bare_word(word: str) -> str:
-    """Return a word in small letters without what is joined to it: "we" for "We’ve"."""
-    return re.split(r"[’']", word.casefold(), maxsplit=1)[0]

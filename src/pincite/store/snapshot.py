@@ -191,7 +191,7 @@ class GraphRows:
         links = self.links_with("describes", MAX_THINGS + 1)
         return frozenset(each.target for each in links) if len(links) <= MAX_THINGS else None
 
-    @property
+    @cached_property
     def describes(self) -> bool:
         """Whether any chunk describes a thing: profiles of rulebooks know such, others do not."""
         return self._things is None or bool(self._things)
