@@ -10,7 +10,7 @@ import pytest
 from pincite.cli.main import COMMANDS
 
 # Those that serve, train, or measure the machine; they have tests of their own.
-WITHOUT = {"serve", "mcp", "publish", "tune", "learn", "adapt"}
+WITHOUT = {"serve", "mcp", "plan", "publish", "tune", "learn", "adapt"}
 
 
 @pytest.fixture(scope="module")

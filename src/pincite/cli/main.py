@@ -30,6 +30,7 @@ COMMANDS = {
     "export": "maintain:export",
     "import": "maintain:load",
     "copy": "maintain:copy",
+    "plan": "maintain:plan",
     "publish": "maintain:publish",
     "doctor": "doctor:doctor",
     "serve": "serve:serve",

@@ -1,4 +1,4 @@
-"""pincite audit, export, import, copy and publish: what is done to a whole index."""
+"""pincite audit, export, import, copy, plan and publish: what is done to a whole index."""
 
 from __future__ import annotations
 
@@ -161,6 +161,26 @@ def copy(call: Call, source: str, target: str) -> None:
     else:
         words = f"{documents} documents, {chunks:,} chunks: {new} copied, the rest was there"
         say(f"{words}; both are the same: {redact_url(source)} → {redact_url(target)}")
+
+
+@command("plan", index=False)
+@argument("source", help="Folder or URL of an index.")
+@option("--store", required=True, help="URL of the server that it is to live in.")
+def plan(call: Call, source: str, store: str) -> None:
+    """Say what copying an index into a server takes: a small part is copied, and removed again."""
+    from pincite.maintain.plan import plan as measure
+
+    found = measure(source, store, call.settings.store)
+    if call.as_json:
+        print_json(asdict(found))
+        return
+    disk = "its server does not say" if found.disk_mb is None else f"{found.disk_mb:,.0f} MB"
+    low, high = found.reader_mb
+    say(f"copied {found.sample:,} of {found.chunks:,} chunks in {found.sample_seconds:.0f} s")
+    say(f"all of it: {found.seconds / 60:,.0f} minutes; disk of one copy: {disk}")
+    say(
+        f"memory of a reader: {low:,.0f} MB, {high:,.0f} MB with filters (arithmetic, not measured)"
+    )
 
 
 @command("publish")

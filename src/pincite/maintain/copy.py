@@ -41,7 +41,7 @@ def copy_index(
     with open_snapshot(source, store) as snapshot:
         snapshot.verify()  # or damage would get a valid checksum
         parts = [part for part in snapshot.segments if part.doc_ids()]
-        digests = [digest(part, _vectors_of(snapshot, part)) for part in parts]
+        digests = [digest(part, vectors_of(snapshot, part)) for part in parts]
         shape = snapshot.manifest.shape
         settings = Settings.from_shape(shape, origin=redact_url(source))
         if store is not None:
@@ -57,7 +57,7 @@ def copy_index(
                 size = len(part.doc_ids())
                 done += size
                 if wanted not in known:
-                    copy, vectors = builder.copy(part, _vectors_of(snapshot, part))
+                    copy, vectors = builder.copy(part, vectors_of(snapshot, part))
                     if digest(copy, vectors) != wanted:
                         raise StoreError(
                             f"{redact_url(target)} gave back something else than was copied",
@@ -81,12 +81,13 @@ def _known(target: Location, store: StoreSettings | None) -> dict[str, int]:
         return {}
     with open_snapshot(target, store) as snapshot:
         return {
-            digest(part, _vectors_of(snapshot, part)): len(part.doc_ids())
+            digest(part, vectors_of(snapshot, part)): len(part.doc_ids())
             for part in snapshot.segments
         }
 
 
-def _vectors_of(snapshot: Snapshot, part: Segment) -> list[Vectors]:
+def vectors_of(snapshot: Snapshot, part: Segment) -> list[Vectors]:
+    """Return the vectors of a segment, of each model."""
     return [each for each in snapshot.vectors if each.entry.segment == part.entry.name]
 
 

@@ -27,6 +27,9 @@ ENGINES = {
     "postgresql": "pincite.store.postgres.engine:PostgresEngine",
     "postgres": "pincite.store.postgres.engine:PostgresEngine",
 }
+# Their URLs name an index by the path; others by what stands behind #.
+NAMED_BY_PATH = ("chroma", "opensearch")
+DEFAULT_NAME = "pincite"
 
 
 def open_engine(location: Location, settings: StoreSettings | None = None) -> StoreEngine:
@@ -54,13 +57,27 @@ def place_in(url: str, name: str) -> str:
     ('postgresql://host/laws#acts', 'chroma://host:8000/acts?tls=true')
     """
     parts = urlsplit(url)
-    is_path = parts.scheme in ("chroma", "opensearch")
+    is_path = parts.scheme in NAMED_BY_PATH
     if parts.fragment or (is_path and parts.path.strip("/")):
         raise ConfigError(
             f"{redact_url(url)} names an index, and a server is wanted",
             hint="leave out what is behind the host" if is_path else "leave out what is behind #",
         )
     return urlunsplit(parts._replace(**({"path": f"/{name}"} if is_path else {"fragment": name})))
+
+
+def place_beside(url: str, ending: str) -> str:
+    """Return the URL of another index of the same server: its name has an ending.
+
+    >>> place_beside("postgresql://host/db#laws", "_plan"), place_beside("chroma://host", "_plan")
+    ('postgresql://host/db#laws_plan', 'chroma://host/pincite_plan')
+    """
+    parts = urlsplit(url)
+    name = parts.path.strip("/") if parts.scheme in NAMED_BY_PATH else parts.fragment
+    bare = urlunsplit(parts._replace(fragment=""))
+    if parts.scheme in NAMED_BY_PATH:
+        bare = urlunsplit(parts._replace(path=""))
+    return place_in(bare, f"{name or DEFAULT_NAME}{ending}")
 
 
 def _check_url(url: str) -> None:

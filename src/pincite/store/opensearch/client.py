@@ -199,7 +199,7 @@ class OpenSearchClient:
 
     def point(self, alias: str, index: str) -> None:
         """Let an alias lead to an index, and to no other: at once."""
-        remove = {"remove": {"index": "*", "alias": alias, "must_exist": False}}
+        remove = {"remove": {"index": f"{alias}-*", "alias": alias, "must_exist": False}}
         self.ask(
             "POST",
             "/_aliases",

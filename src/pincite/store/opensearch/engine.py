@@ -90,33 +90,30 @@ class OpenSearchLease(Lease):
     def take(self) -> None:
         """Take it; IndexBusy if another writer lives."""
         self.wait()
-        state = self.state() or {"head": None, "kept": [], "beat": 0, "format": FORMAT}
+        first: Answer = {"head": None, "kept": [], "beat": 0, "format": FORMAT}
+        state = self._seen["_source"] if self._seen else first
         taken = {**state, "holder": self.holder, "is_held": True, "beat": state["beat"] + 1}
         try:
-            self._write(taken)
+            self._write(self._seen, taken)
         except Conflict as error:
-            if (self._read() or {}).get("holder") != self.holder:  # a request may be sent twice
+            now = self._read()
+            if not now or now["_source"]["holder"] != self.holder:  # a request may be sent twice
                 raise self.busy() from error
         self.begin()
 
     def look(self) -> tuple[str, int] | None:
-        state = self._read()
-        return (state["holder"], state["beat"]) if state and state["is_held"] else None
-
-    def state(self) -> Answer | None:
-        """Return the state as it was read last."""
-        return None if self._seen is None else self._seen["_source"]
+        self._seen = self._read()
+        state: Answer = self._seen["_source"] if self._seen else {"is_held": False}
+        return (state["holder"], state["beat"]) if state["is_held"] else None
 
     def _read(self) -> Answer | None:
-        self._seen = self._client.get(self._index, STATE)
-        return self.state()
+        return self._client.get(self._index, STATE)
 
-    def _write(self, state: Answer) -> None:
-        """Write the state if it is as it was read."""
+    def _write(self, known: Answer | None, state: Answer) -> None:
+        """Write the state if it is as it was read; Conflict if it is not."""
         condition = "op_type=create"
-        if self._seen is not None:
-            number, term = self._seen["_seq_no"], self._seen["_primary_term"]
-            condition = f"if_seq_no={number}&if_primary_term={term}"
+        if known is not None:
+            condition = f"if_seq_no={known['_seq_no']}&if_primary_term={known['_primary_term']}"
         self._client.put(self._index, STATE, state, condition)
 
     def beat(self) -> None:
@@ -124,16 +121,16 @@ class OpenSearchLease(Lease):
 
     def change(self, change: Callable[[Answer], Answer]) -> None:
         """Change the state; StoreError if the lease was lost meanwhile."""
-        own = OpenSearchLease(self._client, self._index)  # two threads change it
         for attempt in range(CHANGES):
-            state = own._read()
-            if state is None or not state["is_held"] or state["holder"] != self.holder:
+            known = self._read()
+            state: Answer = known["_source"] if known else {"is_held": False}
+            if not state["is_held"] or state["holder"] != self.holder:
                 self._is_lost = True
                 break
             try:
-                own._write({**state, **change(state)})
+                self._write(known, {**state, **change(state)})
                 break
-            except Conflict:
+            except Conflict:  # with a sign of life, or with a request that was sent twice
                 if attempt == CHANGES - 1:
                     raise
         self.check()
@@ -163,6 +160,11 @@ class OpenSearchEngine(StoreEngine):
 
     def server(self) -> str:
         return f"OpenSearch {self._client.version()}"
+
+    def size(self) -> int | None:
+        indexes = ",".join([self._head, self._rows, f"{self._client.address.name}-vectors-*"])
+        path = f"/{indexes}/_stats/store?filter_path=_all.primaries.store.size_in_bytes"
+        return int(self._client.ask("GET", path)["_all"]["primaries"]["store"]["size_in_bytes"])
 
     def _vectors_of(self, dimension: int) -> str:
         return f"{self._client.address.name}-vectors-{dimension}"
@@ -445,6 +447,8 @@ class OpenSearchEngine(StoreEngine):
     def put_vectors(self, name: str, model: str, vectors: Array) -> None:
         home = self._claim(name)
         count, dimension = vectors.shape
+        if not count:
+            return
         self._homes[name] = OpenSearchHome(home.name, dimension, count)
         index = self._vectors_of(dimension)
         self._client.create(
@@ -504,19 +508,20 @@ class OpenSearchEngine(StoreEngine):
         lease.change(lambda state: {"head": key, "kept": [*_without(state["kept"], key), key]})
 
     def sweep(self, generations: Sequence[int], segments: Sequence[str]) -> None:
-        self._client.refresh(self._rows)
+        for index in (self._rows, self._head):
+            self._client.refresh(index)
         present = self._present(self._rows)
         for index in self._client.names(f"{self._client.address.name}-vectors-"):
             present |= self._present(index)
-        # Changed after looking: whoever takes over makes homes that were not seen here.
+        written = self._client.search(self._head, {"size": MAX_HOMES, "_source": False})
+        # Changed after looking: whoever takes over writes what was not seen here.
         self._writing.change(
             lambda state: {"kept": [key for key in state["kept"] if _number(key) in generations]}
         )
-        kept = (self._state() or {"kept": []})["kept"]
-        found = self._client.search(self._head, {"size": MAX_HOMES, "_source": False})
-        left = [hit["_id"] for hit in found["hits"]["hits"] if hit["_id"] not in (STATE, *kept)]
+        kept = {STATE, *(self._state() or {"kept": []})["kept"]}
+        left = {hit["_id"] for hit in written["hits"]["hits"]} - kept
         if left:
-            self._client.delete(self._head, {"ids": {"values": left}})
+            self._client.delete(self._head, {"ids": {"values": sorted(left)}})
         homes = sorted(present - {self._homes[segment].name for segment in segments})
         if homes:
             for index in (self._rows, *self._client.names(f"{self._client.address.name}-vectors-")):

@@ -131,6 +131,12 @@ class PostgresEngine(StoreEngine):
         version, vector = self._read(sql, ())[0]
         return f"PostgreSQL {version}, pgvector {vector}"
 
+    def size(self) -> int | None:
+        sql = """SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.relkind IN ('r', 'm') AND n.nspname = %s"""
+        return int(self._read(sql, (self._address.schema,))[0][0])
+
     def generations(self) -> dict[int, tuple[float, bytes]]:
         sql = """SELECT number, EXTRACT(epoch FROM clock_timestamp() - made)::float8, manifest
             FROM generations"""

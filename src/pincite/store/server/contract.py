@@ -182,6 +182,10 @@ class StoreEngine(Protocol):
         """Return the server's name and version."""
         return self.shown.partition(":")[0]
 
+    def size(self) -> int | None:
+        """Return the bytes on disk of one copy of the index; None if the server does not tell."""
+        return None
+
     def remove(self) -> bool:
         """Remove the index and all that was made for it; False if that cannot be done.
 
