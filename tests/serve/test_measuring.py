@@ -64,7 +64,7 @@ def test_a_question_leads_to_its_two_rankings(measured: Path) -> None:
     assert link
     (text,) = texts(measured, {"question": link[1]})
     sides = re.findall(r'<ol class="ranking">(.*?)</ol>', text, re.DOTALL)
-    assert len(sides) == 2 and all("/read?doc=" in side for side in sides)
+    assert len(sides) == 2 and all("/?doc=" in side for side in sides)
     assert any("is-gold" in side for side in sides)
 
 

@@ -46,9 +46,18 @@ def test_no_area_shows_what_a_key_may_not_see(home: Path) -> None:
         "/?q=butler+villain&k=200",
         "/?q=villain&doc=plots.md",
         "/?q=villain&in=plots.md",
-        "/read",
-        "/read?doc=plots.md",
-        "/read?doc=open.md&view=changes&with=plots.md",
+        "/library",
+        "/library?doc=plots.md",
+        "/?doc=plots.md",
+        "/?doc=open.md&view=changes&with=plots.md",
+        "/?doc=open.md&find=villain",
+        "/?q=villain&ask=1",
+        "/answer?q=who+is+the+villain&ask=1",
+        "/d/plots.md/1",
+        "/cite?doc=plots.md&at=20-70",
+        "/contents?doc=plots.md&at=20-70",
+        "/sheets?doc=plots.md&page=1",
+        "/file?doc=plots.md",
         "/preview?doc=plots.md&at=20-70",
         "/page-image?doc=plots.md&page=1",
         "/why?q=butler+villain&place=Villain",
@@ -73,7 +82,7 @@ def test_pages_are_drawn_in_a_child_and_only_of_the_file_that_was_ingested(home:
             other = await opened.get("/page-image?doc=open.md&page=1")
             (home / "files" / "pumps.pdf").write_bytes(long_pdf(4))
             changed = await opened.get("/page-image?doc=pumps.pdf&page=1")
-            page = await opened.get("/read?doc=pumps.pdf&page=3")
+            page = await opened.get("/?doc=pumps.pdf&page=3")
             return [first, far, wide, other, changed, page]
 
     first, far, wide, other, changed, page = run(ask())

@@ -16,7 +16,14 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from pincite.answer.asker import Asker, Message
-from pincite.answer.values import CompleteEvent, ContextEvent, ErrorEvent, Event, State
+from pincite.answer.values import (
+    Answer,
+    CompleteEvent,
+    ContextEvent,
+    ErrorEvent,
+    Event,
+    State,
+)
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
@@ -292,13 +299,18 @@ class AnswerRequest:
 
     async def whole(self) -> dict[str, Any]:
         """Return the whole answer as plain values."""
+        answer, generation = await self.answer()
+        where = {"collection": self.collection.name, "generation": generation}
+        return {**where, **answer.plain()}
+
+    async def answer(self) -> tuple[Answer, int]:
+        """Return the whole answer, and the generation that it is from."""
         stream = await self.stream(is_streamed=False)
         async for event in stream.events():
             if isinstance(event, ErrorEvent):
                 raise event.error
             if isinstance(event, CompleteEvent):
-                where = {"collection": self.collection.name, "generation": stream.generation}
-                return {**where, **event.answer.plain()}
+                return event.answer, stream.generation
         raise AssertionError("a stream ends with complete or error")
 
 

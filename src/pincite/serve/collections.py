@@ -14,7 +14,7 @@ import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,7 +41,7 @@ from pincite.search.reader import IndexReader
 from pincite.serve.access import locked
 from pincite.store.files import delete, explained, is_running, sha256_of, write_durably
 from pincite.store.location import GenerationPoller, Location, exists, shape_of
-from pincite.update import embed_index, ingest_files, remove
+from pincite.update import correct_card, embed_index, ingest_files, remove
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready. Those with a
 # threshold are counted apart: anybody may name one, and making a view takes long.
@@ -352,6 +352,15 @@ class Jobs:
             return replace(job, state="failed", reason="the server was stopped meanwhile")
         return job
 
+    def recent(self, count: int) -> list[Job]:
+        """Return the jobs that were begun or went on last, newest first."""
+        files = sorted(self.folder.glob("*.json"), key=_age, reverse=True)
+        found = []
+        for file in files[:count]:
+            with suppress(StoreError, *MALFORMED):  # dropped, or written by another version
+                found.append(self.find(file.stem))
+        return sorted(found, key=lambda job: job.created, reverse=True)
+
     def _file(self, job_id: str) -> Path:
         return self.folder / f"{job_id}.json"
 
@@ -517,6 +526,13 @@ class Jobs:
             file = self.uploads / document
             if file.is_file() and self.uploads.resolve() in file.resolve().parents:
                 delete(file)
+            self.collection.refresh()
+
+    def rename(self, document: str, title: str) -> None:
+        """Give a document another title, which stays when its file is read again."""
+        location, store = self.collection.location, self.settings.store
+        with self.collection.discreet(), self._alone():
+            _patiently(lambda: correct_card(location, document, {"title": title}, store))
             self.collection.refresh()
 
     def _told(self, reason: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Form, Query, UploadFile
 from fastapi.responses import Response
@@ -89,24 +89,35 @@ async def upload(
 
     ``access`` are tags of a document that names none itself; left out, those given before stay.
     """
-    service, chosen = visit.service, visit.collection(collection)
+    chosen = visit.collection(collection)
     if access is not None and access.strip():
         access = tags_of(access, "access")
-    document = document_name(name or Path(file.filename or "").name)
+    job = await taken_in(visit, chosen, name or Path(file.filename or "").name, file.file, access)
+    headers = {"location": f"/v1/jobs/{job.id}?collection={chosen.name}"}
+    return reply(job.plain(), 202, headers)
+
+
+async def taken_in(
+    visit: Visit,
+    chosen: ServedCollection,
+    name: str,
+    stream: BinaryIO,
+    access: str | None = None,
+) -> Job:
+    """Return the job that brings a document into a collection; its file was received."""
+    service, document = visit.service, document_name(name)
     jobs = Jobs(chosen, service.settings)
     await visit.in_thread(_check_origin, chosen, document)
-
     seconds = service.limits.body_seconds
     job = await service.searching.run(
-        visit.caller.id, seconds, jobs.receive, document, file.file, access
+        visit.caller.id, seconds, jobs.receive, document, stream, access
     )
     try:
         service.writing.submit(visit.caller.id, jobs.run, job).add_done_callback(forget)
     except ServiceError:
         jobs.drop(job)
         raise
-    headers = {"location": f"/v1/jobs/{job.id}?collection={chosen.name}"}
-    return reply(job.plain(), 202, headers)
+    return job
 
 
 def _check_origin(collection: ServedCollection, document: str) -> None:

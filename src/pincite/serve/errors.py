@@ -9,6 +9,7 @@ from pincite.model.errors import PinciteError, StoreError
 from pincite.store.files import NO_ROOM
 
 logger = logging.getLogger("pincite.serve")
+WHICH = "which collection?"
 
 
 class AddressTaken(StoreError):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from pincite.encode.models import spec_of
 from pincite.model.editions import edition_of, parse_date
 from pincite.model.errors import ConfigError, StoreError
 from pincite.model.types import CARD_KEYS, Chunk, Filters
@@ -26,6 +27,19 @@ MAX_PLACES = 5000
 
 def generation_of(index: IndexReader) -> int:
     return index.snapshot.manifest.generation
+
+
+def meaning_share(index: IndexReader) -> float:
+    """Return which share of the chunks is searched by meaning too; 1 where that is not wanted."""
+    spec, snapshot = spec_of(index.settings.embedding), index.snapshot
+    if spec is None or not len(snapshot):
+        return 1.0
+    known = [snapshot.vectors_of(model) for model in (spec.id, spec.stand_in) if model]
+    best = [
+        max((part.entry.chunks for part in parts if part), default=0)
+        for parts in zip(*known, strict=True)
+    ]
+    return min(1.0, sum(best) / sum(segment.entry.chunks for segment in snapshot.segments))
 
 
 def search(

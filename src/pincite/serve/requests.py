@@ -7,7 +7,14 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterator, MutableMapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import GenericAlias
@@ -303,6 +310,25 @@ class Visit:
 
         return await self.read(collection, told, query)
 
+    async def read_all(
+        self,
+        names: Sequence[str],
+        work: Callable[[dict[str, IndexReader]], T],
+        query: str | None = None,
+        seconds: float = 0.0,
+    ) -> T:
+        """Do something with several collections' indexes by name, without those that are empty."""
+        chosen = [self.collection(name, query) for name in names]
+
+        def leased() -> T:
+            with ExitStack() as stack:
+                some = [each for each in chosen if not each.is_empty]
+                leases = {each.name: each.lease(self.caller.access) for each in some}
+                return work({n: stack.enter_context(each) for n, each in leases.items()})
+
+        seconds = seconds or self.service.limits.search_seconds
+        return await self.service.searching.run(self.caller.id, seconds, leased)
+
     async def read_if_any(
         self, collection: str, seconds: float, work: Callable[[IndexReader | None], T]
     ) -> T:
@@ -398,7 +424,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1"}
 # Paths that take whole documents.
-UPLOADS = ("/v1/documents",)
+UPLOADS = ("/v1/documents", "/upload")
 OPEN = ("/login", "/logout")  # what somebody without a key may send something to
 HEADERS = {
     "x-content-type-options": "nosniff",

@@ -23,7 +23,7 @@ from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
 from pincite.serve.access import OWNER, AuditLog, Buckets, Caller, Keys, caller_of, read_keys
 from pincite.serve.collections import Jobs, ServedCollection
-from pincite.serve.errors import ServiceError, overloaded
+from pincite.serve.errors import WHICH, ServiceError, overloaded
 from pincite.serve.metrics import HttpMetrics
 from pincite.serve.work import Work
 from pincite.store.location import Location
@@ -290,8 +290,9 @@ class SearchService:
                 return next(iter(mine.values()))
             if DEFAULT in mine:
                 return mine[DEFAULT]
-        told, status = (f"no collection {name!r}", 404) if name else ("which collection?", 400)
-        raise ServiceError(told, status, hint=f"collections: {', '.join(sorted(mine))}")
+        hint = f"collections: {', '.join(sorted(mine))}"
+        told, status = (f"no collection {name!r}", 404) if name else (WHICH, 400)
+        raise ServiceError(told, status, hint=hint)
 
     async def read(self, caller: Caller, collection: str, work: Callable[[IndexReader], T]) -> T:
         """Do something with a collection's index, as the caller sees it, in a thread."""

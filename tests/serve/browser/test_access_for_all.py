@@ -12,12 +12,12 @@ AREAS = {
     "answer": ("/", {"q": "how far apart do two earth rods have to be", "ask": "1"}),
     "read beside": ("/", {"q": "earth rod", "doc": "electrical-code-2024.md", "at": "30940-31038"}),
     "changes": (
-        "/read",
+        "/",
         {"doc": "electrical-code-2024.md", "view": "changes", "with": "electrical-code-2021.md"},
     ),
-    "documents": ("/read", {}),
-    "page": ("/read", {"c": "pdf", "doc": PDF.name, "at": "18608-21571"}),
-    "why": ("/why", {"q": "earth rod", "b": "lexical", "place": "110.26(E)"}),
+    "library": ("/library", {}),
+    "page": ("/", {"c": "pdf", "doc": PDF.name, "at": "18608-21571"}),
+    "why": ("/why", {"c": "default", "q": "earth rod", "b": "lexical", "place": "110.26(E)"}),
 }
 
 
@@ -33,7 +33,7 @@ def test_nothing_keeps_people_out(open_page: Opener, theme: str) -> None:
             continue
         page = open_page(path, theme=theme, **asked)
         if name == "answer":
-            page.wait_for_selector("pincite-answer[data-done]")
+            page.wait_for_selector("#answer[data-done]")
         page.evaluate(AXE.read_text(encoding="utf-8"))
         found = page.evaluate(f"axe.run({RULES[theme]}).then((r) => r.violations)")
         told += [

@@ -96,7 +96,7 @@ def test_2400_pages(browser: Browser, open_long: Opener) -> None:
         wait(page, "document.querySelector('.sheet img').complete")
         for number in (1202, 1203):
             page.keyboard.press("]")
-            wait(page, f"document.querySelector('.pager strong')?.textContent === '{number}'")
+            wait(page, f"document.querySelector('.sheets')?.dataset.page === '{number}'")
         page.evaluate("document.querySelectorAll('.tabs a')[1].click()")
         wait(page, "document.querySelector('.clauses')?.textContent.includes('valve of pump')")
 
@@ -112,7 +112,7 @@ def test_a_table_of_500_rows(browser: Browser, open_long: Opener) -> None:
 
 def test_nothing_jumps_and_the_first_paint_is_soon(open_page: Opener) -> None:
     page = open_page("/", q="how far apart do two earth rods have to be", ask="1")
-    page.wait_for_selector("pincite-answer[data-done]")
+    page.wait_for_selector("#answer[data-done]")
     page.wait_for_timeout(200)
     assert page.evaluate("window.__shift") < 0.1
     page.reload()

@@ -51,7 +51,7 @@ def test_a_queue_is_judged_by_keys_alone(open_page: Opener, folder: Path) -> Non
     page = open_page("/judge", by="anna")
     page.get_by_label("Add questions").fill(RODS)
     page.get_by_role("button", name="Add").click()
-    place = page.locator(".candidate .where")
+    place = page.locator(".candidate .where-line")
     expect(place).to_be_visible()
     seen = []
     for key in ("y", "n", "s", "3"):
@@ -125,26 +125,52 @@ def test_live_figures_follow(open_page: Opener) -> None:
     expect(row.locator("td").first).to_have_text(str(before + 3))
 
 
-def test_a_file_becomes_a_document_with_its_gap_report(open_page: Opener) -> None:
-    page = open_page("/corpus")
-    words = b"# Kiln rules\n\n## 1 Heat\n\n(a) Slowly.\n\n(c) See 9.9.\n"
+def test_files_become_documents_that_one_asks_about(open_page: Opener) -> None:
+    page = open_page("/library")
+    words = b"# Kiln rules\n\n## 1 Heat\n\n(a) Slowly, at 80 degrees an hour.\n\n(c) See 9.9.\n"
     good = {"name": "kiln.md", "mimeType": "text/markdown", "buffer": words}
     bad = {"name": "kiln.pdf", "mimeType": "application/pdf", "buffer": b"no pdf"}
     page.locator("#files").set_input_files([good, bad])
     lines = page.locator("#jobs li")
-    expect(lines.nth(1)).to_contain_text("cannot be read", timeout=60_000)
-    expect(lines.nth(0)).to_contain_text("in the index")
-    expect(page.locator("#corpus tr", has_text="Kiln rules")).to_be_visible()
-    lines.nth(0).get_by_role("link", name="its gap report").click()
+    expect(lines.filter(has_text="kiln.pdf")).to_contain_text("cannot be read", timeout=60_000)
+    # They are the server's: whoever comes back finds them.
+    page.goto(page.url)
+    done = lines.filter(has_text="kiln.md")
+    expect(done).to_contain_text("ready:", timeout=60_000)
+    expect(page.locator(".shelf li", has_text="Kiln rules")).to_be_visible()
+    done.get_by_role("link", name="Ask about it").click()
+    expect(page.locator("#scope input:checked")).to_have_value("kiln.md")
+    page.locator("#q").fill("how fast is the kiln heated")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("#answer[data-done]")).to_be_visible()
+    expect(page.locator("#hits")).to_contain_text("80 degrees")
+    page.goto(page.url.split("?")[0] + "library")
+    line = page.locator(".shelf li", has_text="kiln.md")
+    line.get_by_role("link", name="About", exact=True).click()
     expect(page.locator(".gaps")).to_contain_text("(c) follows (a)")
-    page.locator("summary", has_text="Remove").click()
-    page.get_by_role("button", name="Remove kiln.md").click()
-    expect(page.locator("#corpus tr", has_text="Harbourline").first).to_be_visible()
-    expect(page.locator("#corpus")).not_to_contain_text("Kiln rules")
+    page.go_back()
+    line.locator("summary", has_text="Change").click()
+    line.locator("input[name=title]").fill("Rules of the kiln")
+    line.get_by_role("button", name="Rename").click()
+    expect(page.locator(".shelf .title", has_text="Rules of the kiln")).to_be_visible()
+    line.locator("summary", has_text="Change").click()
+    line.get_by_role("button", name="Remove").click()
+    expect(page.locator("#library")).not_to_contain_text("Rules of the kiln")
+
+
+def test_a_thumb_is_a_judgement(open_page: Opener, folder: Path) -> None:
+    page = open_page("/", q="how is a creature resolved that is grappled", width=1440)
+    page.locator(".hit").first.get_by_role("button", name="It answers").click()
+    pressed = page.locator(".hit").first.locator("[aria-pressed=true]")
+    expect(pressed).to_have_count(1)
+    (question,) = [q for q in load(folder / "feedback.jsonl").questions if "grappled" in q.text]
+    assert [p.grade for p in question.places] == [1]
+    pressed.click()
+    expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_count(0)
 
 
 def test_the_graph_is_walked_by_picture_and_by_list(open_page: Opener) -> None:
-    page = open_page("/corpus", doc=SMALL)
+    page = open_page("/library", doc=SMALL)
     page.locator("summary", has_text="graph").click()
     page.locator(".places a", has_text="250.56").click()
     title = page.locator("#graph-title")
@@ -165,10 +191,10 @@ AREAS = {
     "queue": ("/judge", {"by": "axe"}),
     "hits": ("/judge", {"q": RODS, "by": "axe"}),
     "measure": ("/measure", {"show": "worse"}),
-    "corpus": ("/corpus", {}),
-    "document": ("/corpus", {"doc": SMALL}),
-    "findings": ("/corpus", {"view": "findings"}),
-    "graph": ("/corpus", {"doc": SMALL, "at": "30940-31038"}),
+    "library": ("/library", {}),
+    "document": ("/library", {"doc": SMALL}),
+    "findings": ("/findings", {}),
+    "graph": ("/library", {"doc": SMALL, "at": "30940-31038"}),
 }
 
 
@@ -194,22 +220,22 @@ def is_too_wide(page: Page) -> bool:
 
 def test_hostile_questions_names_and_documents_stay_words(open_page: Opener) -> None:
     bad = [each.replace("\n", " ") for each in payloads()]
-    page = open_page("/corpus")
+    page = open_page("/library")
     text = "# Hostile\n\n" + "".join(
         f"## {n} {each}\n\nSee {n % 9 + 1}. {each}\n\n" for n, each in enumerate(bad, 1)
     )
     file = {"name": "hostile.md", "mimeType": "text/markdown", "buffer": text.encode()}
     page.locator("#files").set_input_files([file])
-    expect(page.locator("#jobs li").first).to_contain_text("in the index", timeout=60_000)
+    expect(page.locator("#jobs li").first).to_contain_text("ready:", timeout=60_000)
     for each in bad[::40]:
-        page.goto(page.url.split("?")[0].replace("/corpus", "/judge"))
+        page.goto(page.url.split("?")[0].replace("/library", "/judge"))
         page.locator("#by").fill(each[:80])
         page.locator("#q").fill(each)
         page.get_by_role("button", name="Show").click()
         page.locator(".verdict button").first.click()
         expect(page.locator("[aria-pressed=true]")).to_have_count(1)
-    for path in ("/judge", "/corpus?doc=hostile.md", "/corpus?doc=hostile.md&at=20-30"):
-        page.goto(page.url.split("/judge")[0].split("/corpus")[0] + path)
+    for path in ("/judge", "/library?doc=hostile.md", "/library?doc=hostile.md&at=20-30"):
+        page.goto(page.url.split("/judge")[0].split("/library")[0] + path)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("window.__xss ?? 0") == 0
         foreign = "#main :is(script, img, iframe, style, [onerror], [onload], [onfocus], [style])"

@@ -116,7 +116,7 @@ def shown_claim(number: int, claim: CheckedClaim, look: Look) -> dict[str, Any]:
     }
     if source is not None:
         there = Look(c=look.c, doc=source.document)
-        values["url"] = there.but(at=(source.span.start, source.span.end)).url("/read")
+        values["url"] = there.but(at=(source.span.start, source.span.end)).url("/")
         if source.page is not None and source.document.lower().endswith(".pdf"):
             sizes = {"page": str(source.page), "width": str(PICTURE_WIDTH)}
             values["picture"] = there.url("/page-image", **sizes)

@@ -47,7 +47,7 @@ class Drawing:
         """Return size and number of pages; SourceError if the file is another one by now."""
         known = self._facts.get((sha256, page))
         if known is None:
-            self._check(file, sha256)
+            self.check(file, sha256)
             told, _ = self._ask(file, page, 0)
             known = PageFacts(**told)
             with self._lock:
@@ -63,7 +63,7 @@ class Drawing:
             if name in self._pictures:
                 self._pictures.move_to_end(name)
                 return self._pictures[name]
-        self._check(file, sha256)
+        self.check(file, sha256)
         _, drawn = self._ask(file, page, width)
         with self._lock:
             self._pictures[name] = drawn
@@ -74,7 +74,7 @@ class Drawing:
                 self._pictures.popitem(last=False)
         return drawn
 
-    def _check(self, file: Path, sha256: str) -> None:
+    def check(self, file: Path, sha256: str) -> None:
         """Raise SourceError unless the file is the one that was ingested."""
         gone = SourceError(
             f"{file.name} is no longer what was ingested", hint="ingest it again to see its pages"

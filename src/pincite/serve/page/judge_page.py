@@ -21,8 +21,9 @@ from pincite.search.reader import IndexReader
 from pincite.serve import feedback_routes
 from pincite.serve.errors import ServiceError
 from pincite.serve.page.look import Look, PageRoute, TheLook, exact_place, render
-from pincite.serve.page.search_page import shown, with_pipeline
+from pincite.serve.page.search_page import shown
 from pincite.serve.page.text import MarkedText
+from pincite.serve.page.why_page import with_pipeline
 from pincite.serve.requests import QUERY_CHARS, Visit, Writer
 
 # Who finds what is judged blind, so that no pipeline is favoured; so deep in each.
@@ -46,7 +47,7 @@ def hits(index: IndexReader, look: Look, said: QuestionSet, who: str) -> list[di
         hit = shown(index, passage_values(passage), look)
         grades = _grades(question, hit["document"], *hit["span"])
         mine = grades.pop(who, None)
-        read = Look(c=look.c, q=look.q, doc=hit["document"], at=tuple(hit["span"])).url("/read")
+        read = Look(c=look.c, q=look.q, doc=hit["document"], at=tuple(hit["span"])).url("/")
         found.append({**hit, "mine": mine, "others": grades, "read": read})
     return found
 
@@ -111,7 +112,7 @@ def _candidate(each: LabelCandidate, question: Question, look: Look) -> dict[str
         "blocks": MarkedText(chunk.text[:SHOWN_CHARS]).blocks(),
         "is_cut": len(chunk.text) > SHOWN_CHARS,
         "at": f"{chunk.span.start}-{chunk.span.end}",
-        "read": look.place(chunk, "/read"),
+        "read": look.place(chunk, "/"),
     }
 
 
@@ -166,7 +167,7 @@ def recent(index: IndexReader, said: QuestionSet, who: str, look: Look) -> list[
             "at": f"{place.start}-{place.end}",
             "is_mine": place.by == who,
             "url": Look(c=look.c, doc=place.document, at=(place.start or 0, place.end or 0)).url(
-                "/read"
+                "/"
             ),
         }
         for _, text, place in latest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
 from pincite.model.errors import ConfigError, PinciteError, StoreError
+from pincite.model.markup import plain
 from pincite.model.types import Chunk, Filters
 from pincite.search.reader import IndexReader
-from pincite.serve.errors import ServiceError, status_of
+from pincite.serve.errors import WHICH, ServiceError, status_of
 from pincite.serve.requests import QUERY_CHARS, service_of
 
 MAX_HITS = 1000
@@ -47,6 +49,7 @@ class Look:
     doc: str = ""  # the open document
     at: tuple[int, int] | None = None  # the lit place in it
     short: tuple[tuple[int, int], ...] = ()  # the words of it that answer
+    home: str = ""  # collection of the open document, where several are searched
     rest: Mapping[str, str] = field(default_factory=dict)
 
     def filters(self) -> Filters:
@@ -59,7 +62,11 @@ class Look:
 
     def place(self, chunk: Chunk, path: str) -> str:
         """Return where a place of the same collection is shown alone."""
-        return Look(c=self.c, doc=chunk.span.doc_id, at=span_of(chunk)).url(path)
+        return self.alone(doc=chunk.span.doc_id, at=span_of(chunk)).url(path)
+
+    def alone(self, **changes: Any) -> Look:
+        """Return the look at something else of the collection that the open document is in."""
+        return Look(c=self.home or self.c).but(**changes)
 
     def but(self, **changes: Any) -> Look:
         """Return the look with some things changed."""
@@ -72,7 +79,7 @@ class Look:
         for name, values in (("in", self.within), ("kind", self.kind), ("tag", self.tag)):
             found += [(name, value) for value in values]
         found += [("ask", "1")] if self.ask else []
-        found += [("doc", self.doc)]
+        found += [("doc", self.doc), ("dc", self.home if self.doc else "")]
         found += [("at", f"{self.at[0]}-{self.at[1]}")] if self.at else []
         found += [("short", ",".join(f"{start}-{end}" for start, end in self.short))]
         found += list(self.rest.items())
@@ -110,7 +117,7 @@ def slices(first: int, rows: int, total: int, address: Callable[[int], str]) -> 
     }
 
 
-_OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "at", "short"}
+_OWN = {"q", "c", "k", "in", "kind", "tag", "as_of", "ask", "doc", "dc", "at", "short"}
 
 
 def look_of(request: Request) -> Look:
@@ -134,6 +141,7 @@ def look_of(request: Request) -> Look:
         as_of=_short("as_of", asked.get("as_of", ""), DAY_CHARS),
         ask=asked.get("ask", "") == "1",
         doc=_short("doc", asked.get("doc", "")),
+        home=_short("dc", asked.get("dc", "")),
         at=_span("at", asked.get("at", "")),
         short=_spans("short", _short("short", asked.get("short", ""))),
         rest={n: _short(n, v) for n, v in asked.items() if n not in _OWN},
@@ -202,12 +210,15 @@ class Area:
 # An area is added here and its router in mount.py.
 AREAS = (
     Area("search", "/", "Search"),
-    Area("read", "/read", "Read"),
-    Area("why", "/why", "Why"),
-    Area("judge", "/judge", "Judge"),
-    Area("measure", "/measure", "Measure"),
-    Area("corpus", "/corpus", "Corpus"),
+    Area("library", "/library", "Library"),
     Area("check", "/check", "Check"),
+)
+# Behind one door: for who wants to know how good it is, and why.
+QUALITY = (
+    Area("measure", "/measure", "Measure"),
+    Area("judge", "/judge", "Judge"),
+    Area("why", "/why", "Why"),
+    Area("findings", "/findings", "Findings"),
 )
 
 
@@ -227,12 +238,12 @@ def environment() -> Environment:
 
 
 def bare(text: str) -> str:
-    """Return words without the signs of headings, bold and tables.
+    """Return words without the signs of headings, emphasis and tables.
 
     >>> bare("### 240.33 Mounting **only** | 1.00 |")
     '240.33 Mounting only · 1.00'
     """
-    return re.sub(r"(?<!\s)\s*\|\s*", " · ", re.sub(r"\*\*|#{2,6} |^# ", "", text)).strip(" ·")
+    return re.sub(r"(?<!\s)\s*\|\s*", " · ", plain(text)).strip(" ·")
 
 
 def in_words(seconds: float) -> str:
@@ -260,6 +271,7 @@ def render(
     service, caller = service_of(request), getattr(request.state, "caller", None)
     shared = {
         "areas": AREAS,
+        "quality": QUALITY,
         "look": look,
         "path": request.url.path,
         "collections": sorted(filter(caller.may_use, service.collections)) if caller else [],
@@ -268,10 +280,29 @@ def render(
     asked = request.headers.get(PARTS, "").split()
     files = [f"parts/{name}.html" for name in parts if name in asked] or [template]
     body = "".join(environment().get_template(file).render({**shared, **values}) for file in files)
-    headers = {"content-security-policy": POLICY, "vary": PARTS}
+    headers = {"content-security-policy": POLICY, "vary": f"{PARTS}, accept-encoding"}
     # Without any referrer a browser hides where a form comes from, and the form would be refused.
     headers["referrer-policy"] = "same-origin"
-    return HTMLResponse(body, status, headers)
+    sent, packed = packed_for(request, body.encode("utf-8", "replace"))
+    return HTMLResponse(sent, status, headers | packed)
+
+
+def packed_for(request: Request, body: bytes) -> tuple[bytes, dict[str, str]]:
+    """Return what is sent, packed if the browser takes that, and the headers that say so."""
+    if len(body) < 1000 or "gzip" not in request.headers.get("accept-encoding", ""):
+        return body, {}
+    return gzip.compress(body, 5, mtime=0), {"content-encoding": "gzip"}
+
+
+def for_a_browser(hint: str) -> str:
+    """Return a hint without what only a terminal or a program can do.
+
+    >>> for_a_browser("see: pincite list"), for_a_browser("see: GET /v1/documents")
+    ('', '')
+    >>> for_a_browser("read its text instead")
+    'read its text instead'
+    """
+    return "" if re.search(r"\bpincite [a-z]|/v1/|\bBearer\b|--[a-z]", hint) else hint
 
 
 class PageRoute(APIRoute):
@@ -301,5 +332,12 @@ def error_page(request: Request, error: PinciteError) -> Response:
     if status == 401 and request.method == "GET" and PARTS not in request.headers:
         here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(Look().url("/login", next=here), 303)
-    values = {"message": error.message, "hint": error.hint, "status": status}
+    caller = getattr(request.state, "caller", None)
+    if error.message == WHICH and request.method == "GET" and caller:
+        # Where one has to be chosen, the first is, and the page says which.
+        mine = sorted(filter(caller.may_use, service_of(request).collections))
+        if mine:
+            asked = [*request.query_params.multi_items(), ("c", mine[0])]
+            return RedirectResponse(f"{request.url.path}?{urlencode(asked)}", 303)
+    values = {"message": error.message, "hint": for_a_browser(error.hint), "status": status}
     return render(request, "error.html", Look(), values, status=status)

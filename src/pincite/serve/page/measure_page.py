@@ -246,7 +246,7 @@ def _address(hit: RunHit, look: Look, index: IndexReader | None) -> str:
         raise
     except StoreError:
         return ""
-    return look.place(chunk, "/read")
+    return look.place(chunk, "/")
 
 
 FEATURES, ROUTES = 15, 12

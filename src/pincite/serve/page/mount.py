@@ -12,12 +12,14 @@ from starlette.types import Scope
 
 from pincite.serve.errors import ServiceError
 from pincite.serve.page import (
+    answer_page,
     check_page,
-    corpus_page,
     judge_page,
+    library_page,
     measure_page,
     read_page,
     search_page,
+    why_page,
 )
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import FOLDER, Look, PageRoute, render
@@ -76,10 +78,12 @@ def _local(target: str) -> str:
 
 ROUTERS = (
     search_page.router,
+    answer_page.router,
     read_page.router,
+    why_page.router,
     judge_page.router,
     measure_page.router,
-    corpus_page.router,
+    library_page.router,
     check_page.router,
     router,
 )

@@ -1,43 +1,35 @@
-"""Reading a document."""
+"""Reading a document: its text, its pages, its contents, its editions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, RedirectResponse, Response
 
 from pincite.maintain.editions import EditionChange, diff
-from pincite.model.errors import PinciteError, StoreError
+from pincite.model.errors import StoreError
 from pincite.model.locators import locator_key
-from pincite.model.types import Box, Chunk
+from pincite.model.markup import plain
+from pincite.model.types import Chunk
 from pincite.search.reader import IndexReader
-from pincite.serve import reading
 from pincite.serve.errors import ServiceError
 from pincite.serve.page.drawing import Drawing
 from pincite.serve.page.look import Look, PageRoute, TheLook, exact_place, render, span_of
+from pincite.serve.page.sheets import AT_ONCE, WIDTHS, Sheets, page_view
 from pincite.serve.page.text import MarkedText, stretch
 from pincite.serve.requests import Reader
 from pincite.store.snapshot import source_file
 
-# Places of one level that the outline lists, around the open one.
-OUTLINE = 120
-# Lines of a passage are one box if they are this near, in heights of a line.
-NEAR_LINES = 1.2
-WIDTHS = (1000, 2000)  # pixels of a drawn page, and for fine screens
-
-
-@dataclass(frozen=True, slots=True)
-class Rect:
-    """A box on a page, in percent of its size."""
-
-    x: float
-    y: float
-    width: float
-    height: float
+LEVEL = 400  # places of one level of the contents that are listed, around the open one
+MAX_FOUND = 500  # of words in a document
+CHECKED_WORDS = 6  # of a place, in links by name
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 
 
 def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[str, Any]:
@@ -48,37 +40,86 @@ def opened(index: IndexReader, look: Look, path: str, drawing: Drawing) -> dict[
     if meta is None:
         raise StoreError(f"no document {look.doc!r}", hint="it may have been removed")
     look = _placed(index, look)
+    look, found = _found(index, look, path)
     above = _above(index, look)
     place = above[-1] if above else None
-    boxes = index.snapshot.boxes(look.doc, look.at) if look.at else []
     has_pages = look.doc.lower().endswith(".pdf") and bool(meta.get("source"))
     wanted = look.rest.get("view", "")
     view = "page" if has_pages and wanted != "text" else "text"
     if wanted == "changes" and look.rest.get("with"):
         view = wanted
     views = (("page", "Page"), ("text", "Text")) if has_pages else ()
+    title = index.snapshot.title(look.doc) or look.doc
     values = {
         "id": look.doc,
-        "title": index.snapshot.title(look.doc) or look.doc,
+        "look": look,
+        "title": title,
         "place": place,
+        "where": _where(index, look, place),
         "crumbs": [_entry(chunk, look, path) for chunk in above],
-        "outline": _outline(index, above, look, path),
+        "beside": _beside(index, above, look, path),
         "editions": _editions(index, look, place, path),
         "view": view,
         "views": [(n, title, look.but(rest={"view": n}).url(path)) for n, title in views],
-        "close": look.but(doc="", at=None, short=(), rest={}).url(path),
+        "close": look.but(doc="", at=None, short=(), home="", rest={}).url(path),
+        "file": look.alone(doc=look.doc).url("/file") if meta.get("source") else "",
+        "link": link_to(look, place),
+        "cite": look.alone(doc=look.doc, at=look.at or (place and span_of(place))).url("/cite"),
         "labels": index.snapshot.pages(look.doc).labels,
+        "found": found,
     }
     if view == "page":
-        file = source_file(meta, index.snapshot.folder)
-        short = [b for at in look.short for b in narrowed(index.snapshot.boxes(look.doc, at), at)]
-        return values | _page(look, file, meta, boxes, path, drawing, short)
+        return values | page_view(index, look, path, drawing)
     if view == "changes":
         return values | {"changes": _changes(index, look, above)}
     begin = look.rest.get("from", "")
     first = int(begin) if begin.isdecimal() else None
     shown = stretch(index, look.doc, look.at, first, look.short)
     return values | {"stretch": shown, "links": _links(shown.references, look, path)}
+
+
+def link_to(look: Look, place: Chunk | None) -> str:
+    """Return the address of a place by its name, with the words that it begins with."""
+    if place is None or place.kind == "document" or not place.locator:
+        return look.alone(doc=look.doc, at=look.at).url("/")
+    words = " ".join(place.text.split()[:CHECKED_WORDS])
+    name = f"/d/{quote(look.doc)}/{quote(place.locator, safe='()')}"
+    return Look(c=look.home or look.c).url(name, w=words)
+
+
+def _where(index: IndexReader, look: Look, place: Chunk | None) -> str:
+    """Return the name and the page of the open place as they are cited."""
+    if place is None:
+        return ""
+    at = look.at or span_of(place)
+    page = index.snapshot.pages(look.doc).cited(at[0])
+    name = "" if place.kind == "document" else place.locator
+    return (name + str(page)).strip(", ")
+
+
+def _found(index: IndexReader, look: Look, path: str) -> tuple[Look, dict[str, Any]]:
+    """Return the look at the first of the words that are looked for, and where the others are."""
+    words = look.rest.get("find", "").strip()
+    if not words:
+        return look, {"words": ""}
+    text, key = index.snapshot.text(look.doc).casefold(), words.casefold()
+    ats: list[tuple[int, int]] = []
+    at = text.find(key)
+    while at >= 0 and len(ats) < MAX_FOUND:
+        ats.append((at, at + len(key)))
+        at = text.find(key, at + len(key))
+    here = look.number("nth") % len(ats) if ats else 0
+
+    def address(nth: int) -> str:
+        rest = {n: v for n, v in look.rest.items() if n in ("view", "find")}
+        return look.but(at=None, rest={**rest, "nth": str(nth % len(ats))}).url(path)
+
+    told = {"words": words, "count": len(ats), "nth": here + 1}
+    if not ats:
+        return look, told
+    return look.but(at=ats[here], short=()), {
+        **told, "before": address(here - 1), "after": address(here + 1)
+    }  # fmt: skip
 
 
 def _placed(index: IndexReader, look: Look) -> Look:
@@ -105,31 +146,59 @@ def _entry(chunk: Chunk, look: Look, path: str) -> dict[str, Any]:
     if chunk.title and locator_key(chunk.title) not in locator_key(label):
         label = f"{label} {chunk.title}"
     kept = {name: value for name, value in look.rest.items() if name == "view"}
-    url = look.but(at=span_of(chunk), rest=kept).url(path)
-    return {"label": label, "url": url, "id": chunk.id, "kind": chunk.kind}
+    kept = {} if kept.get("view") == "changes" else kept
+    url = look.but(at=span_of(chunk), short=(), rest=kept).url(path)
+    at = f"{chunk.span.start}-{chunk.span.end}"
+    return {"label": label, "url": url, "id": chunk.id, "kind": chunk.kind, "at": at}
 
 
-def _outline(
-    index: IndexReader, above: Sequence[Chunk], look: Look, path: str
-) -> list[dict[str, Any]]:
-    """Return the places beside and below the open one, level by level, as one list."""
-    lines: list[dict[str, Any]] = []
+def contents(index: IndexReader, look: Look, path: str, top: str = "") -> list[dict[str, Any]]:
+    """Return the contents of the open document as a tree, unfolded along the way to the place.
 
-    def add(level: int) -> None:
-        inside = [c for c in index.children(above[level]) if c.kind not in ("row", "text")]
-        on_way = above[level + 1].id if level + 1 < len(above) else ""
-        at = next((n for n, c in enumerate(inside) if c.id == on_way), 0)
-        first = max(0, at - OUTLINE // 2)
-        for chunk in inside[first : first + OUTLINE]:
-            is_open = chunk.id == on_way
-            is_here = is_open and level + 2 == len(above)
-            lines.append(_entry(chunk, look, path) | {"depth": level, "is_here": is_here})
-            if is_open:
-                add(level + 1)
+    With the id of a chunk, only what is in it. A level that holds little else is unfolded too.
+    """
+    above = _above(index, look)
+    if not above:
+        return []
+    way = {chunk.id for chunk in above}
+    here = next((c.id for c in reversed(above) if c.kind != "row"), "")
 
-    if above:
-        add(0)
-    return lines
+    def level(parent: Chunk, depth: int) -> list[dict[str, Any]]:
+        inside = [c for c in index.children(parent) if c.kind not in ("row", "text", "piece")]
+        at = next((n for n, c in enumerate(inside) if c.id in way), 0)
+        first = max(0, at - LEVEL // 2)
+        shown = inside[first : first + LEVEL]
+        return [line(chunk, depth, len(shown)) for chunk in shown]
+
+    def line(chunk: Chunk, depth: int, beside: int) -> dict[str, Any]:
+        has_more = chunk.kind != "table" and chunk.own_end < chunk.span.end
+        is_unfolded = has_more and (chunk.id in way or (depth < 2 and beside < 4))
+        at = look.alone(doc=look.doc, at=span_of(chunk), home="")
+        return {
+            **_entry(chunk, look, path),
+            "is_here": chunk.id == here,
+            "inside": level(chunk, depth + 1) if is_unfolded else [],
+            "unfolds": at.but(home=look.home).url("/contents") if has_more else "",
+        }
+
+    if top:
+        (parent,) = index.snapshot.get([top])
+        return level(parent, 2)
+    return level(above[0], 0)
+
+
+def _beside(index: IndexReader, above: Sequence[Chunk], look: Look, path: str) -> dict[str, Any]:
+    """Return the places of the same level before and behind the open one."""
+    found: dict[str, Any] = {"before": None, "after": None}
+    for step, name in ((-1, "before"), (1, "after")):
+        for parent, child in zip(above[-2::-1], above[:0:-1], strict=False):
+            inside = [c for c in index.children(parent) if c.kind not in ("row", "text", "piece")]
+            ids = [c.id for c in inside]
+            at = ids.index(child.id) + step if child.id in ids else -1
+            if 0 <= at < len(ids):
+                found[name] = _entry(inside[at], look, path)
+                break
+    return found
 
 
 def _editions(
@@ -164,89 +233,6 @@ def _editions(
     return found
 
 
-def _page(
-    look: Look,
-    file: Path,
-    meta: dict[str, str],
-    boxes: Sequence[Box],
-    path: str,
-    drawing: Drawing,
-    short: Sequence[Box] = (),
-) -> dict[str, Any]:
-    """Return one page of a PDF with the passage boxed; why not, if it cannot be drawn."""
-    pages = sorted({box.page for box in boxes})
-    number = look.number("page") or (pages or [1])[0]
-    try:
-        facts = drawing.facts(file, meta["sha256"], number)
-    except PinciteError as error:
-        text = look.but(rest={"view": "text"}).url(path)
-        return {"page": None, "problem": error.message, "hint": error.hint, "text_url": text}
-
-    def address(page: int) -> str:
-        return look.but(rest={"view": "page", "page": str(page)}).url(path)
-
-    image = [
-        Look(c=look.c, doc=look.doc).url("/page-image", page=str(number), width=str(width))
-        for width in WIDTHS
-    ]
-    return {
-        "page": number,
-        "count": facts.count,
-        "width": WIDTHS[0],
-        "height": round(WIDTHS[0] * facts.height / facts.width),
-        "images": image,
-        "rects": rects([box for box in boxes if box.page == number]),
-        "short_rects": [rect for b in short if b.page == number for rect in rects([b])],
-        "before": address(number - 1) if number > 1 else "",
-        "after": address(number + 1) if number < facts.count else "",
-        "also": [(page, address(page)) for page in pages if page != number],
-        "words": "",
-    }
-
-
-def narrowed(boxes: Sequence[Box], at: tuple[int, int]) -> list[Box]:
-    """Return the parts of lines that some offsets take, as if all letters were of one width.
-
-    >>> narrowed([Box(10, 20, 1, 0.1, 0.5, 0.6, 0.52)], (14, 16))
-    [Box(start=14, end=16, page=1, x0=0.3, y0=0.5, x1=0.4, y1=0.52)]
-    """
-    found = []
-    for box in boxes:
-        start, end = max(box.start, at[0]), min(box.end, at[1])
-        letter = (box.x1 - box.x0) / max(1, box.end - box.start)
-        x0, x1 = (round(box.x0 + letter * (each - box.start), 6) for each in (start, end))
-        if start < end:
-            found.append(replace(box, start=start, end=end, x0=x0, x1=x1))
-    return found
-
-
-def rects(boxes: Sequence[Box]) -> list[Rect]:
-    """Return the boxes of a passage's lines, lines below each other as one.
-
-    >>> rects([Box(0, 5, 1, 0.1, 0.1, 0.5, 0.12), Box(5, 9, 1, 0.1, 0.12, 0.4, 0.14)])
-    [Rect(x=9.4, y=9.6, width=41.2, height=4.8)]
-    """
-    merged: list[list[float]] = []
-    for box in boxes:
-        last = merged[-1] if merged else None
-        line = box.y1 - box.y0
-        if last and _is_below(last, box, line):
-            merged[-1] = [min(last[0], box.x0), last[1], max(last[2], box.x1), max(last[3], box.y1)]
-        else:
-            merged.append([box.x0, box.y0, box.x1, box.y1])
-    return [
-        Rect(*(round(100 * share, 2) for share in (x0 - 0.006, y0 - 0.004, w, h)))
-        for x0, y0, x1, y1 in merged
-        for w, h in [(x1 - x0 + 0.012, y1 - y0 + 0.008)]
-    ]
-
-
-def _is_below(last: Sequence[float], box: Box, line: float) -> bool:
-    overlap = min(last[2], box.x1) - max(last[0], box.x0)
-    is_column = overlap > 0.5 * min(last[2] - last[0], box.x1 - box.x0)
-    return is_column and -line <= box.y0 - last[3] <= NEAR_LINES * line
-
-
 def _changes(index: IndexReader, look: Look, above: Sequence[Chunk]) -> dict[str, Any]:
     """Return what is different in the other edition, in and around the place."""
     other = look.rest["with"]
@@ -275,7 +261,7 @@ def _links(references: Sequence[Any], look: Look, path: str) -> list[dict[str, s
     return [
         {
             "url": look.but(doc=each.doc, at=each.at, rest={"view": "text"}).url(path),
-            "preview": Look(c=look.c, doc=each.doc, at=each.at).url("/preview"),
+            "preview": look.alone(doc=each.doc, at=each.at).url("/preview"),
             "relation": each.relation,
         }
         for each in references
@@ -296,20 +282,128 @@ TheDrawing = Annotated[Drawing, Depends(drawing_of)]
 
 
 @router.get("/read")
-async def read(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
-    """Show the documents, or one of them at a place."""
+async def read(look: TheLook) -> Response:
+    """Lead to the document on the desk, or to the list of all."""
+    return RedirectResponse(look.url("/" if look.doc else "/library"), 307)
+
+
+@router.get("/contents")
+async def unfolded(request: Request, look: TheLook, visit: Reader) -> Response:
+    """Show what is in one place, for the tree of contents."""
 
     def work(index: IndexReader) -> Response:
-        values: dict[str, Any] = {
-            "reader": lambda: opened(index, look, "/read", drawing),
-            "documents": lambda: [
-                {**each, "url": Look(c=look.c, doc=each["id"]).url("/read")}
-                for each in reading.documents(index)
-            ],
-        }
-        return render(request, "read.html", look, values, parts=("reader",))
+        place = exact_place(index, look.doc, look.at or (0, 0))
+        lines = contents(index, look, "/", place.id)
+        return render(request, "parts/branch.html", look, {"lines": lines})
 
-    return await visit.read(look.c, work)
+    return await visit.read(look.home or look.c, work)
+
+
+@router.get("/d/{name:path}")
+async def by_name(name: str, look: TheLook, visit: Reader, w: str = "") -> Response:
+    """Open a place by its document and its name; its first words tell whether it has moved."""
+
+    def work(index: IndexReader) -> str:
+        doc, locator = _split(index, name)
+        there = look.but(doc=doc, rest={})
+        words = " ".join(w.split()[:CHECKED_WORDS])
+        places = index.show(locator, doc) if locator else []
+        for chunk in places:
+            if " ".join(chunk.text.split()[:CHECKED_WORDS]).startswith(words):
+                return there.but(at=span_of(chunk)).url("/")
+        return _moved(index, there, locator, words).url("/")
+
+    return RedirectResponse(await visit.read(look.c, work), 307)
+
+
+def _split(index: IndexReader, name: str) -> tuple[str, str]:
+    """Return the document and the place that a path names; the longest document that fits."""
+    parts = name.split("/")
+    for count in range(len(parts), 0, -1):
+        doc = "/".join(parts[:count])
+        if index.snapshot.meta(doc) is not None:
+            return doc, "/".join(parts[count:])
+    raise StoreError(f"no document in {name!r}", hint="it may have been removed or renamed")
+
+
+def _moved(index: IndexReader, look: Look, locator: str, words: str) -> Look:
+    """Return where the words of a place stand now; StoreError if they are gone."""
+    pattern = re.compile(r"\s+".join(map(re.escape, words.split())))
+    at = pattern.search(index.snapshot.text(look.doc)) if words else None
+    if at is None:
+        raise StoreError(
+            f"{locator} of {look.doc} does not say that any more",
+            hint=f"its words, “{words}”, are nowhere in the document",
+        )
+    around = index.snapshot.chunks_within(look.doc, at.start(), at.end())
+    named = [c for c in around if c.kind not in ("piece", "text") and c.span.start == at.start()]
+    place = span_of(named[-1]) if named else at.span()
+    return look.but(at=place, rest={"moved": locator})
+
+
+@router.get("/cite")
+async def cite(look: TheLook, visit: Reader, style: str = "plain") -> Response:
+    """Write the citation of a place in one of the styles."""
+
+    def work(index: IndexReader) -> str:
+        return cited(index, look, style)
+
+    told = await visit.read(look.home or look.c, work)
+    return Response(told, media_type="text/plain; charset=utf-8")
+
+
+def cited(index: IndexReader, look: Look, style: str) -> str:
+    """Return how to cite what is open: the deepest place that holds it, on the page of its words.
+
+    Beside the styles of ``pincite.search.citing``: "contract", as "§ 10(b), p. 4", and "quote".
+    """
+    above = _above(index, look)
+    if not above:
+        raise StoreError("no such place", hint="the document may have changed")
+    place, at = above[-1], look.at or span_of(above[-1])
+    page = index.snapshot.pages(look.doc).cited(at[0])
+    told = replace(index.cited(place), page=page)
+    if style == "contract":
+        form, number = told.part
+        name = f"{form.bluebook} {number}" if form else number
+        return f"{name}{page}".strip(", ") or told.name
+    if style == "quote":
+        words = plain(index.snapshot.text(look.doc)[slice(*at)]).strip()
+        return f"“{words}” ({told.cite()})"
+    return told.cite(style)
+
+
+@router.get("/sheets")
+async def sheets(
+    request: Request, look: TheLook, visit: Reader, drawing: TheDrawing, page: PageNumber
+) -> Response:
+    """Show some more pages of a PDF, for who scrolls on."""
+
+    def work(index: IndexReader) -> Response:
+        if not look.doc.lower().endswith(".pdf") or index.snapshot.meta(look.doc) is None:
+            raise StoreError(f"no pages of {look.doc!r}", hint="only PDFs have pages to draw")
+        shown = Sheets(index, look, drawing)(page, page + AT_ONCE - 1)
+        title = index.snapshot.title(look.doc)
+        return render(request, "parts/sheets.html", look, {"sheets": shown, "title": title})
+
+    return await visit.read(look.home or look.c, work)
+
+
+@router.get("/file")
+async def original(look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
+    """Give the file that was ingested, if it is still the same."""
+
+    def find(index: IndexReader) -> Path:
+        meta = index.snapshot.meta(look.doc)
+        if meta is None or not meta.get("source"):
+            raise StoreError(f"no file of {look.doc!r}", hint="its text can be read")
+        file = source_file(meta, index.snapshot.folder)
+        drawing.check(file, meta["sha256"])
+        return file
+
+    file = await visit.read(look.home or look.c, find)
+    # Never shown as a page of ours: what a file says must not run here.
+    return FileResponse(file, filename=Path(look.doc).name, media_type="application/octet-stream")
 
 
 @router.get("/preview")
@@ -335,7 +429,7 @@ async def page_image(
     look: TheLook,
     visit: Reader,
     drawing: TheDrawing,
-    page: Annotated[int, Query(ge=1, le=100_000)],
+    page: PageNumber,
     width: int = WIDTHS[0],
 ) -> Response:
     """Draw a page of a PDF."""

@@ -1,12 +1,11 @@
-"""Searching, and why a hit is there."""
+"""The desk: where, what was found, and the document."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from functools import cache
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,64 +13,212 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from pincite.model.editions import in_force, parse_date
-from pincite.model.errors import ConfigError
+from pincite.model.sentences import units
 from pincite.model.types import Filters, Query
-from pincite.search.build import PRESETS
-from pincite.search.explain import stages
-from pincite.search.passages import Passage, passage_values
+from pincite.search.passages import passage_values
 from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
-from pincite.serve.page.look import MAX_HITS, Look, PageRoute, TheLook, render, span_of
-from pincite.serve.page.read_page import TheDrawing, opened
+from pincite.serve.page.answer_page import answered, has_model
+from pincite.serve.page.drawing import Drawing
+from pincite.serve.page.look import MAX_HITS, PARTS, Look, PageRoute, TheLook, render
+from pincite.serve.page.read_page import TheDrawing, contents, opened
 from pincite.serve.page.text import MarkedText
-from pincite.serve.requests import FilterBody, Reader
+from pincite.serve.requests import Reader
 
-# So many candidates are counted; more would only make numbers larger.
+# So many candidates are counted by document; more would only make numbers larger.
 POOL = 200
-MAX_CHOICES = 14
+MAX_LISTED = 60  # documents in the column; the library lists all
+MAX_DAYS = 14
+GROUP_HITS = 5  # of each of several collections
+# Hits that are sent at once; more follow while one scrolls.
+SLICE = 50
+KEPT_LISTS = 3
+SIZES = (10, 50, 200, MAX_HITS)
+_WORD = re.compile(r"\w.*\w|\w")
+Indexes = Mapping[str, IndexReader]
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FacetValue:
-    """One value of a filter; its address adds or removes it."""
+@router.get("/")
+async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
+    """Show the desk: the box, what was found, and the document."""
+    names = [visit.collection(look.c).name] if look.c or len(visit.mine) < 2 else visit.mine
+    wanted = request.headers.get(PARTS, "").split()
+    is_written, asks = has_model(visit), bool(look.ask and look.q)
+    # Where scripts run, the places come first and the answer for itself.
+    is_due = asks and ("answer" in wanted if wanted else not is_written)
+    answer = await answered(visit, look) if is_due else None
 
-    label: str
-    count: int
-    url: str
-    is_chosen: bool
+    def work(indexes: dict[str, IndexReader]) -> Response:
+        full = {name: each for name, each in indexes.items() if each.documents()}
+        desk = Desk(full, look, names, drawing, answer)
+        desk.mine = visit.mine
+        values: dict[str, Any] = {
+            "desk": desk,
+            "answer": answer,
+            "writes": is_written,
+            "may_write": visit.caller.may("write"),
+            "reader": desk.reader,
+            "contents": desk.contents,
+        }
+        return render(request, "search.html", look, values, parts=PARTS_HERE)
+
+    return await visit.read_all(names, work, look.q or None)
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """A filter and its choices, most frequent first."""
+PARTS_HERE = ("scope", "results", "hits", "answer", "reader", "contents")
 
-    title: str
-    choices: tuple[FacetValue, ...]
+
+class Desk:
+    """What the three columns show; nothing is looked up before a template asks for it."""
+
+    def __init__(
+        self,
+        indexes: Indexes,
+        look: Look,
+        names: Sequence[str],
+        drawing: Drawing,
+        answer: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.indexes, self.look, self.names = indexes, look, names
+        self.mine: Sequence[str] = names  # of which one may choose
+        self._drawing, self._answer = drawing, answer
+        self.groups = cache(self._groups)
+        self.reader = cache(self._reader)
 
     @property
-    def is_used(self) -> bool:
-        return any(choice.is_chosen for choice in self.choices)
+    def is_empty(self) -> bool:
+        return not self.indexes
+
+    def _look_in(self, name: str) -> Look:
+        """Return the look with a collection named, where that is not clear by itself."""
+        return self.look if len(self.names) == 1 else self.look.but(home=name)
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Return what was found, a group for each collection that has something."""
+        if not self.look.q:
+            return []
+        few = GROUP_HITS if len(self.names) > 1 else 0
+        groups = [
+            {"name": name, "all": self.look.but(c=name, home="").url("/"),
+             **found(index, self._look_in(name), few)}
+            for name, index in self.indexes.items()
+        ]  # fmt: skip
+        best = [each for each in groups if each["hits"]] or groups[:1]
+        return sorted(best, key=_worth, reverse=True)
+
+    def _reader(self) -> dict[str, Any]:
+        """Return the open document; where none was opened, the one of the first place."""
+        look = self._shown()
+        home = look.home or next(iter(self.names))
+        if not look.home and len(self.names) > 1:
+            having = (n for n, each in self.indexes.items() if each.snapshot.meta(look.doc))
+            home = next(having, home)
+            look = look.but(home=home)
+        if not look.doc or home not in self.indexes:
+            return {}
+        told = opened(self.indexes[home], look, "/", self._drawing)
+        return {**told, "home": home, "is_chosen": bool(self.look.doc)}
+
+    def _shown(self) -> Look:
+        if self.look.doc or not self.look.q:
+            return self.look
+        cited = [each["look"] for each in (self._answer or {}).get("sources") or []]
+        # The place that holds the short answer, or the first that is quoted.
+        first = next((each for each in cited if each.short), cited[0] if cited else None)
+        hits = [hit for group in self.groups() for hit in group["hits"]]
+        return first or (hits[0]["look"] if hits else self.look)
+
+    def contents(self) -> list[dict[str, Any]]:
+        """Return the contents of the open document as a tree."""
+        open_ = self.reader()
+        if not open_:
+            return []
+        return contents(self.indexes[open_["home"]], open_["look"], "/")
+
+    def collections(self) -> list[dict[str, Any]]:
+        """Return the collections to choose from; none if there is one."""
+        bare = self.look.but(within=(), doc="", at=None, home="", rest={}, k=0)
+        every = {"title": "All collections", "url": bare.but(c="").url("/")}
+        some = [{"title": name, "url": bare.but(c=name).url("/")} for name in self.mine]
+        return [every, *some] if len(some) > 1 else []
+
+    def documents(self) -> dict[str, Any]:
+        """Return the documents of the scope: those with places first, or all if they are few."""
+        counts: Counter[str] = Counter()
+        titles: dict[str, str] = {}
+        homes: dict[str, str] = {}
+        for name, index in self.indexes.items():
+            for doc_id, title, _ in index.snapshot.headers():
+                titles[doc_id], homes[doc_id] = title or doc_id, name
+            if self.look.q:
+                places = index.snapshot.places(_pool(index, self.look.but(within=())))
+                counts.update(doc for doc, _ in places)
+        order = sorted(titles, key=lambda doc: (doc not in self.look.within, titles[doc]))
+        if len(order) > MAX_LISTED:
+            order.sort(key=lambda doc: (doc not in self.look.within, -counts[doc]))
+        is_many = len(self.names) > 1
+        return {
+            "total": len(order),
+            "shown": [
+                {
+                    "id": doc,
+                    "title": titles[doc],
+                    "count": counts[doc],
+                    "is_ticked": doc in self.look.within,
+                    "url": self.look.but(
+                        doc=doc, at=None, short=(), rest={}, home=homes[doc] if is_many else ""
+                    ).url("/"),
+                }
+                for doc in order[:MAX_LISTED]
+            ],
+        }
+
+    def days(self) -> list[str]:
+        """Return the days on which another edition of something came into force."""
+        found = set()
+        for index in self.indexes.values():
+            editions = index.snapshot.editions()
+            works = Counter(each.work for each in editions if each.effective and each.work)
+            found |= {
+                e.effective.isoformat() for e in editions if e.effective and works[e.work] > 1
+            }
+        chosen = {self.look.as_of} - {""}
+        return sorted({*sorted(found)[-MAX_DAYS:], *chosen})
+
+    def encoding(self) -> list[str]:
+        """Return how far search by meaning is, where it is not complete."""
+        shares = {name: reading.meaning_share(each) for name, each in self.indexes.items()}
+        several = len(self.names) > 1
+        return [
+            f"{f'{name}: ' if several else ''}Searched by words; by meaning {100 * share:.0f} %."
+            for name, share in shares.items()
+            if share < 1.0
+        ]
+
+    def examples(self) -> list[dict[str, str]]:
+        """Return numbers of places of these documents, for who knows none of them."""
+        found: dict[str, str] = {}
+        for index in self.indexes.values():
+            for doc_id in index.documents()[:6]:
+                chunks = index.snapshot.chunks_within(doc_id, 0, 40_000)
+                named = [c for c in chunks if c.kind == "section" and c.locator[:1].isdigit()]
+                for chunk in named[len(named) // 2 :][:1]:
+                    label = f"{chunk.locator} {chunk.title}".strip()
+                    found.setdefault(chunk.locator, label[:60])
+        looks = [(label, self.look.but(q=text).url("/")) for text, label in found.items()]
+        return [{"text": label, "url": url} for label, url in looks[:6]]
 
 
-def facets(index: IndexReader, look: Look, path: str) -> list[Facet]:
-    """Return the filters of a search; each counts with all the others in force."""
-    if not look.q:
-        return []
-    titles = {doc_id: title for doc_id, title, _ in index.snapshot.headers()}
-    places = index.snapshot.places(_pool(index, look.but(within=())))
-    documents = Counter(doc for doc, _ in places)
-    described = _described(index, _pool(index, look.but(kind=())))
-    kinds = Counter(kind for each, _ in described for kind in each)
-    described = _described(index, _pool(index, look.but(tag=())))
-    tags = Counter(tag for _, each in described for tag in each)
-    found = [
-        _facet("Document", look, path, "within", documents, titles),
-        _edition_facet(index, look, path),
-        _facet("Kind", look, path, "kind", kinds),
-        _facet("Tag", look, path, "tag", tags),
-    ]
-    return [each for each in found if len(each.choices) > 1 or each.is_used]
+def _worth(group: Mapping[str, Any]) -> tuple[bool, int]:
+    """Return what tells the best of several collections: scores of two indexes do not compare.
+
+    A place that was named counts most, then how much of the question one place says.
+    """
+    hits = group["hits"]
+    said = max((len(hit["said"]) for hit in hits), default=0)
+    return any(hit["why"].get("place") for hit in hits), said
 
 
 def _pool(index: IndexReader, look: Look) -> list[str]:
@@ -79,98 +226,9 @@ def _pool(index: IndexReader, look: Look) -> list[str]:
     return [*index.searcher.find(Query(look.q, filters=look.filters()), POOL).names()]
 
 
-def _described(index: IndexReader, ids: Sequence[str]) -> list[tuple[set[str], set[str]]]:
-    """Return kinds and tags of each chunk and of what it holds, as filters understand them."""
-    if not ids:
-        return []
-    inside = index.snapshot.graph_rows().inside(ids)
-    owners = {p.id: p.parent if p.kind == "piece" else p.id for ps in inside.values() for p in ps}
-    facts = index.snapshot.facts(sorted({owner for owner in owners.values() if owner}))
-    found = []
-    for places in inside.values():
-        known = [facts[o] for p in places if (o := owners[p.id]) and o in facts]
-        kinds = {place.kind for place in places} | {each.content_kind for each in known}
-        found.append((kinds - {"", "piece", "text"}, {tag for each in known for tag in each.tags}))
-    return found
-
-
-def _facet(
-    title: str,
-    look: Look,
-    path: str,
-    field: str,
-    counts: Counter[str],
-    labels: dict[str, str] | None = None,
-) -> Facet:
-    chosen: tuple[str, ...] = getattr(look, field)
-    names = [name for name, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
-    listed = [*chosen, *(name for name in names[:MAX_CHOICES] if name not in chosen)]
-
-    def choice(name: str) -> FacetValue:
-        rest = tuple(each for each in chosen if each != name)
-        rest = (*rest, name) if rest == chosen else rest
-        url = look.but(**{field: rest}, k=0).url(path)
-        return FacetValue((labels or {}).get(name) or name, counts[name], url, name in chosen)
-
-    return Facet(title, tuple(map(choice, listed)))
-
-
-def _edition_facet(index: IndexReader, look: Look, path: str) -> Facet:
-    """Return the days on which another edition of something came into force."""
-    editions = index.snapshot.editions()
-    works = Counter(each.work for each in editions if each.effective and each.work)
-    days = sorted({e.effective.isoformat() for e in editions if e.effective and works[e.work] > 1})
-    days = [*days[-MAX_CHOICES:], *([look.as_of] if look.as_of and look.as_of not in days else [])]
-    pool = _pool(index, look.but(as_of="")) if days else []
-    documents = [doc for doc, _ in index.snapshot.places(pool)] if pool else []
-
-    def choice(day: str) -> FacetValue:
-        is_chosen = day == look.as_of
-        parsed = parse_date(day)
-        valid = in_force(editions, parsed) if parsed else set()
-        url = look.but(as_of="" if is_chosen else day, k=0).url(path)
-        return FacetValue(f"in force {day}", sum(doc in valid for doc in documents), url, is_chosen)
-
-    return Facet("Edition", tuple(map(choice, days)))
-
-
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
-# Hits that are sent at once; more follow while one scrolls.
-SLICE = 50
-KEPT_LISTS = 3
-SIZES = (10, 50, 200, MAX_HITS)
-_WORD = re.compile(r"\w.*\w|\w")
-
-
-@router.get("/")
-async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDrawing) -> Response:
-    """Show the box and, if something was asked, what was found."""
-    chosen = visit.collection(look.c)
-    filters = FilterBody(
-        documents=list(look.within), as_of=look.as_of, kinds=list(look.kind), tags=list(look.tag)
-    )
-    # What the browser asks for an answer.
-    question = {"question": look.q, "collection": chosen.name, "filters": filters.model_dump()}
-
-    def work(index: IndexReader) -> Response:
-        values: dict[str, Any] = {
-            "found": lambda: found(index, look),
-            "facets": lambda: facets(index, look, "/"),
-            "reader": lambda: opened(index, look, "/", drawing),
-            "documents": lambda: reading.documents(index),
-            "question": json.dumps({**question, "stream": True}),
-            "examples": lambda: _examples(index, look),
-        }
-        return render(request, "search.html", look, values, parts=("results", "hits", "reader"))
-
-    return await visit.read(look.c, work, look.q or None)
-
-
-def found(index: IndexReader, look: Look) -> dict[str, Any]:
-    """Return a slice of the hits as the template shows them; nothing if nothing was asked."""
-    if not look.q:
-        return {"hits": [], "total": 0}
-    k = look.k or index.settings.search.k
+def found(index: IndexReader, look: Look, few: int = 0) -> dict[str, Any]:
+    """Return a slice of the hits as the template shows them."""
+    k = few or look.k or index.settings.search.k
     result, first = _result(index, look, k), look.number("hits")
     after = first + SLICE
     some = result.passages[first:after]
@@ -181,10 +239,10 @@ def found(index: IndexReader, look: Look) -> dict[str, Any]:
         "total": len(result.passages),
         "notes": _notes(index, look, result),
         "next": following if after < len(result.passages) else "",
-        "more": look.but(k=more).url("/") if more else "",
+        "more": look.but(k=more, home="").url("/") if more and not few else "",
         "more_count": more,
-        "seconds": sum(step.seconds for step in result.steps),
-        "why": look.but(doc="", at=None, ask=False, rest={}).url("/why"),
+        "is_cut": bool(more),
+        "why": Look(q=look.q, c=look.home or look.c).url("/why"),
     }
 
 
@@ -210,18 +268,39 @@ def _result(index: IndexReader, look: Look, k: int) -> Result:
 
 
 def shown(index: IndexReader, hit: dict[str, Any], look: Look) -> dict[str, Any]:
-    """Return a hit with its address and its snippet as blocks."""
+    """Return a hit with its address and its snippet as blocks, the best sentence lit."""
     at = (hit["span"][0], hit["span"][1])
     # What is quoted may stand on another page than the beginning of its place.
     is_later = hit["page"] not in (None, index.snapshot.pages(hit["document"]).at(at[0]))
     rest = {"page": str(hit["page"])} if is_later else {}
+    there = look.but(doc=hit["document"], at=at, short=(), rest=rest)
+    marks = _marks(index, hit)
+    words = " ".join(hit["snippet"][a:b] for a, b in marks)
     return {
         **hit,
-        "url": look.but(doc=hit["document"], at=at, rest=rest).url("/"),
+        "look": there,
+        "said": set(index.opened.analyzer.content_words(words)),
+        "url": there.url("/"),
         "is_open": look.doc == hit["document"] and look.at == at,
         "heading": heading(hit["locator"], hit["path"]),
-        "blocks": MarkedText(hit["snippet"], marks=_marks(index, hit)).blocks(),
+        "blocks": MarkedText(hit["snippet"], marks=marks, lit=best_sentence(hit, marks)).blocks(),
     }
+
+
+def best_sentence(
+    hit: Mapping[str, Any], marks: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the one sentence of several in a snippet that has most of the query's words."""
+    sentences = [each for each in units(hit["snippet"]) if each.kind != "row"]
+    if len(sentences) < 2 or not marks:
+        return []
+    snippet = hit["snippet"].casefold()
+
+    def worth(start: int, end: int) -> int:
+        return len({snippet[a:b] for a, b in marks if start <= a < end})
+
+    best = max(sentences, key=lambda each: worth(each.start, each.end))
+    return [(best.start, best.end)]
 
 
 def _marks(index: IndexReader, hit: dict[str, Any]) -> list[tuple[int, int]]:
@@ -232,6 +311,8 @@ def _marks(index: IndexReader, hit: dict[str, Any]) -> list[tuple[int, int]]:
         word = _WORD.search(snippet, first, last)
         if word:
             found.append((word.start(), word.end(), bool(tell(word.group()))))
+    # Letters of a place that was named stand everywhere.
+    found = [each for each in found if each[1] - each[0] > 1]
     telling = [(first, last) for first, last, is_telling in found if is_telling]
     return telling or [(first, last) for first, last, _ in found]
 
@@ -242,7 +323,7 @@ def heading(locator: str, path: Sequence[str]) -> str:
     >>> heading("250.56(B)", ["Article 250 Earthing", "250.56 Resistance of Electrodes"])
     'Resistance of Electrodes'
     """
-    last = path[-1] if path else ""
+    last = (path[-1] if path else "").lstrip("§ ")
     number, _, words = last.partition(" ")
     if words and any(sign.isdigit() for sign in number):
         last = words
@@ -261,154 +342,3 @@ def _notes(index: IndexReader, look: Look, result: Result) -> list[str]:
     if not result.passages and look.filters() != Filters():
         notes.append("Fewer filters may find something.")
     return notes
-
-
-def _examples(index: IndexReader, look: Look) -> list[dict[str, str]]:
-    """Return some places of these documents to begin with, for who knows none of them."""
-    titles: dict[str, str] = {}
-    for doc_id in index.documents()[:6]:
-        chunks = index.snapshot.chunks_within(doc_id, 0, 40_000)
-        named = [c for c in chunks if c.kind == "section" and c.searched and 8 < len(c.title) < 60]
-        for chunk in named[len(named) // 2 :][:1]:
-            titles.setdefault(chunk.title, doc_id)
-    return [{"text": title, "url": Look(q=title, c=look.c).url("/")} for title in titles]
-
-
-MAX_SHOWN = 50
-# Hits whose words are compared one by one, where the pipeline does so.
-MATCHED_HITS = 3
-# Parts of scores with colours of their own; others share one.
-COLOURED = (
-    *("terms", "pairs", "window", "aliases", "vocabulary", "meaning", "late", "rerank"),
-    *("learned", "identifier", "entity", "place", "graph", "spread"),
-)
-
-
-@router.get("/why")
-async def why(request: Request, look: TheLook, visit: Reader) -> Response:
-    """Explain a search."""
-
-    def work(index: IndexReader) -> Response:
-        values: dict[str, Any] = {
-            "told": lambda: explained(index, look),
-            "pipelines": list(PRESETS),
-            "pipeline": look.rest.get("a") or index.settings.search.preset,
-            "other": look.rest.get("b", ""),
-            "place": look.rest.get("place", ""),
-            "coloured": COLOURED,
-        }
-        return render(request, "why.html", look, values, parts=("reasons",))
-
-    return await visit.read(look.c, work, look.q or None)
-
-
-def explained(index: IndexReader, look: Look) -> dict[str, Any]:
-    """Return everything that the page tells of a search; empty if nothing was asked."""
-    if not look.q:
-        return {}
-    name, other = look.rest.get("a", ""), look.rest.get("b", "")
-    first = _told(with_pipeline(index, name), look)
-    second = _told(with_pipeline(index, other), look) if other else {}
-    if second:
-        _compare(first["hits"], second["hits"])
-    found: dict[str, Any] = {"first": first, "second": second, "why_not": []}
-    if place := look.rest.get("place", "").strip():
-        chosen, k = with_pipeline(index, name), _count(index, look)
-        lost = chosen.why_not(look.q, place, k, look.doc or None, look.filters())
-        found["why_not"] = [reading.why_not(each) for each in lost[:6]]
-    return found
-
-
-def _count(index: IndexReader, look: Look) -> int:
-    return min(look.k or index.settings.search.k, MAX_SHOWN)
-
-
-def _told(index: IndexReader, look: Look) -> dict[str, Any]:
-    k = _count(index, look)
-    result = index.search(look.q, k, look.filters(), budget_ms=0)
-    names, ranks = [], []  # after every stage, also those inside others
-    for name, _, ids, _ in stages(index.searcher, index.parse(look.q, look.filters()), k):
-        names.append(name)
-        ranks.append({chunk_id: rank for rank, chunk_id in enumerate(ids, 1)})
-    sums = [sum(v for v in p.hit.features.values() if v > 0) for p in result.passages]
-    largest = max(sums, default=1.0) or 1.0
-    seconds = dict(result.seconds)
-    parts = {n for p in result.passages for n, value in p.hit.features.items() if value}
-    longest = max(seconds.values(), default=0.0) or 1.0
-    return {
-        "pipeline": index.settings.search.preset,
-        "stages": names,
-        "features": sorted(parts, key=lambda n: (COLOURED.index(n) if n in COLOURED else 99, n)),
-        "hits": [_hit(index, p, look, ranks, largest) for p in result.passages],
-        "seconds": [(n, s, round(100 * s / longest, 1)) for n, s in seconds.items()],
-        "total": sum(step.seconds for step in result.steps),
-        "notes": list(result.notes),
-    }
-
-
-def _hit(
-    index: IndexReader,
-    passage: Passage,
-    look: Look,
-    ranks: Sequence[Mapping[str, int]],
-    largest: float,
-) -> dict[str, Any]:
-    place, hit = passage.place, passage.hit
-    matches = index.word_matches(look.q, passage.chunk) if passage.rank <= MATCHED_HITS else []
-    return {
-        "rank": passage.rank,
-        "locator": place.locator,
-        "heading": heading(place.locator, place.path),
-        "title": passage.document,
-        "score": hit.score,
-        "url": Look(q=look.q, c=look.c, doc=place.span.doc_id, at=span_of(place)).url("/"),
-        "key": hit.chunk_id,
-        "parts": bar(hit.features, largest),
-        "told": ", ".join(f"{n} {v:+.3f}" for n, v in hit.features.items() if v),
-        "ranks": [each.get(hit.chunk_id) for each in ranks],
-        "raw": sorted(hit.raw.items()),
-        "words": [asdict(match) for match in matches],
-    }
-
-
-def bar(features: Mapping[str, float], largest: float) -> list[tuple[str, float, float]]:
-    """Return the parts of a score beside each other: name, begin and width in percent.
-
-    What a stage took away stands behind the rest.
-
-    >>> bar({"terms": 1.0, "spread": -0.5}, 2.0)
-    [('terms', 0.0, 45.0), ('spread', 45.0, 22.5)]
-    """
-    parts, at = [], 0.0
-    scale = 90 / largest  # some room for what was taken away
-    for name, value in sorted(features.items(), key=lambda each: each[1] <= 0):
-        width = min(abs(value) * scale, 100 - at)
-        if width >= 0.05:
-            parts.append((name, round(at, 2), round(width, 2)))
-            at += width
-    return parts
-
-
-def _compare(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]]) -> None:
-    """Write into each hit where the other pipeline has it."""
-    for mine, theirs in ((first, second), (second, first)):
-        places = {hit["key"]: hit["rank"] for hit in theirs}
-        for hit in mine:
-            hit["other"] = places.get(hit["key"])
-
-
-_others: WeakKeyDictionary[IndexReader, dict[str, IndexReader]] = WeakKeyDictionary()
-
-
-def with_pipeline(index: IndexReader, name: str) -> IndexReader:
-    """Return the same documents searched by another pipeline; kept as long as the index is."""
-    if not name or name == index.settings.search.preset:
-        return index
-    if name not in PRESETS:
-        raise ConfigError(f"no pipeline {name!r}", hint=f"known: {', '.join(PRESETS)}")
-    with _lock:
-        known = _others.setdefault(index, {})
-        if name not in known:
-            search = replace(index.settings.search, preset=name)
-            known[name] = IndexReader(index.opened, replace(index.settings, search=search))
-        return known[name]

@@ -1,6 +1,6 @@
 // Forms that change something: data-post="a b" shows those parts of the page that comes after.
 
-import { parsed, problem, say } from "./swap.js";
+import { parsed, place, problem, say } from "./swap.js";
 
 async function send(form, submitter) {
   const parts = form.dataset.post.split(" ");
@@ -15,10 +15,7 @@ async function send(form, submitter) {
       throw new Error(words.map((each) => each.textContent).join(": ") || response.statusText);
     }
     document.getElementById("problem")?.setAttribute("hidden", "");
-    for (const part of parts) {
-      const fresh = told.getElementById(part);
-      if (fresh) document.getElementById(part)?.replaceWith(document.adoptNode(fresh));
-    }
+    place(told, parts, { isBack: false });
     say(form.dataset.says ?? "Kept");
     document.dispatchEvent(new CustomEvent("pincite:posted", { detail: { parts } }));
   } catch (error) {

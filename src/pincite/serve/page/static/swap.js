@@ -31,6 +31,15 @@ export async function fetched(url, parts, signal) {
   return told;
 }
 
+// Put fresh parts in the place of those that are shown; the title follows what is shown.
+export function place(told, parts, detail = {}) {
+  for (const part of parts) {
+    const fresh = told.getElementById(part);
+    if (fresh) document.getElementById(part)?.replaceWith(document.adoptNode(fresh));
+  }
+  document.dispatchEvent(new CustomEvent("pincite:shown", { detail: { parts, ...detail } }));
+}
+
 export async function show(url, parts, { push = true, replace = false } = {}) {
   running?.abort();
   const mine = (running = new AbortController());
@@ -40,11 +49,8 @@ export async function show(url, parts, { push = true, replace = false } = {}) {
     const told = await fetched(url, parts, mine.signal);
     if (mine.signal.aborted) return false;
     if (push) history[replace ? "replaceState" : "pushState"](null, "", url);
-    for (const part of parts) {
-      const fresh = told.getElementById(part);
-      if (fresh) document.getElementById(part)?.replaceWith(document.adoptNode(fresh));
-    }
-    document.dispatchEvent(new CustomEvent("pincite:shown", { detail: { parts, url, isBack: !push } }));
+    document.getElementById("problem")?.setAttribute("hidden", "");
+    place(told, parts, { url, isBack: !push });
     return true;
   } catch (error) {
     if (error.name === "AbortError") return false;
@@ -83,6 +89,8 @@ export function start() {
     const link = event.target.closest("a[data-parts]");
     if (!link || event.defaultPrevented || !isPlain(event)) return;
     event.preventDefault();
+    const close = link.closest("details.menu");
+    if (close) close.open = false;
     show(link.href, partsOf(link));
   });
   document.addEventListener("submit", (event) => {

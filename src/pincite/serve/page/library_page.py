@@ -1,16 +1,18 @@
-"""What is in the corpus."""
+"""The library: documents, uploads, what was found about them, the graph."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from pincite.maintain.audit import Audit, Gap, audit
@@ -21,11 +23,13 @@ from pincite.model.types import Chunk
 from pincite.search.neighbours import Neighbour, Neighbours
 from pincite.search.reader import IndexReader
 from pincite.serve import reading
-from pincite.serve.document_routes import remove_document
+from pincite.serve.collections import Jobs
+from pincite.serve.document_routes import REMOVE_SECONDS, remove_document, taken_in
+from pincite.serve.errors import ServiceError
 from pincite.serve.page.look import Look, PageRoute, TheLook, render, slices, span_of
-from pincite.serve.requests import Reader, Writer
+from pincite.serve.requests import Reader, Visit, Writer
 
-ROWS, MAX_GAPS, MAX_PLACES = 25, 200, 400
+ROWS, MAX_GAPS, MAX_PLACES = 50, 200, 400
 # The report of a larger index is made for one document at a time.
 MAX_CHUNKS = 50_000
 LENGTHS = (100, 200, 400, 800, 1600, 3200)
@@ -46,31 +50,35 @@ KINDS = {
 }
 
 
-def documents(index: IndexReader, look: Look) -> dict[str, Any]:
-    """Return a page of the list of documents, each with its statistics."""
-    every = reading.documents(index)
+def listed(index: IndexReader, look: Look, name: str = "") -> dict[str, Any]:
+    """Return a page of a collection's documents; those whose title or name has some words."""
+    words = look.rest.get("find", "").strip().casefold()
+    every = [
+        each
+        for each in reading.documents(index)
+        if words in each["id"].casefold() or words in (each["title"] or "").casefold()
+    ]
+    every.sort(key=lambda each: (each["title"] or each["id"]).casefold())
     first = look.number("from")
-    rows = []
-    for each in every[first : first + ROWS]:
-        report = _audit(index, each["id"])
-        rows.append(
-            {
-                **each,
-                "url": Look(c=look.c, doc=each["id"]).url("/corpus"),
-                "places": sum(report.statistics["places"].values()),
-                "statistics": report.statistics,
-                "gaps": len(report.gaps),
-            }
-        )
 
     def address(first: int) -> str:
-        return Look(c=look.c, rest={"from": str(first or "")}).url("/corpus")
+        rest = {"from": str(first or ""), "find": look.rest.get("find", "")}
+        return Look(c=name or look.c, rest=rest).url("/library")
 
+    there = Look(c=name)
     return {
-        "rows": rows,
+        "name": name,
+        "rows": [
+            {
+                **each,
+                "title": each["title"] or each["id"],
+                "url": there.but(doc=each["id"]).url("/"),
+                "ask": there.but(within=(each["id"],)).url("/"),
+                "more": there.but(doc=each["id"]).url("/library"),
+            }
+            for each in every[first : first + ROWS]
+        ],
         "total": len(every),
-        "chunks": len(index.snapshot),
-        "generation": reading.generation_of(index),
         **slices(first, ROWS, len(every), address),
     }
 
@@ -96,7 +104,7 @@ def document(index: IndexReader, look: Look) -> dict[str, Any]:
         "gaps": _shown(index, report.gaps, look),
         "places": _places(chunks, look),
         "place_count": sum(chunk.kind != "piece" for chunk in chunks),
-        "read": Look(c=look.c, doc=look.doc).url("/read"),
+        "read": Look(c=look.c, doc=look.doc).url("/"),
     }
 
 
@@ -117,7 +125,7 @@ def _places(chunks: Sequence[Chunk], look: Look) -> list[dict[str, str]]:
     return [
         {
             "label": c.locator if c.title in c.locator else f"{c.locator} {c.title}",
-            "url": look.place(c, "/corpus"),
+            "url": look.place(c, "/library"),
         }
         for c in named[:MAX_PLACES]
     ]
@@ -145,7 +153,7 @@ def findings(index: IndexReader, look: Look) -> dict[str, Any]:
 
 
 def _kind_url(look: Look, kind: str) -> str:
-    return Look(c=look.c, rest={"view": "findings", "kind_of": kind}).url("/corpus")
+    return Look(c=look.c, rest={"kind_of": kind}).url("/findings")
 
 
 def _shown(index: IndexReader, gaps: Sequence[Gap], look: Look) -> list[dict[str, Any]]:
@@ -161,7 +169,7 @@ def _shown(index: IndexReader, gaps: Sequence[Gap], look: Look) -> list[dict[str
             "document": gap.document,
             "place": gap.place,
             "message": gap.message,
-            "url": Look(c=look.c, doc=gap.document, at=at).url("/read"),
+            "url": Look(c=look.c, doc=gap.document, at=at).url("/"),
         }
         for gap in some
         for at in [spots.get((gap.document, gap.place))]
@@ -268,7 +276,7 @@ def _edges(index: IndexReader, look: Look, neighbours: Sequence[Neighbour]) -> l
                 words,
                 chunk,
                 index.snapshot.title(chunk.span.doc_id),
-                look.place(chunk, "/corpus"),
+                look.place(chunk, "/library"),
                 _evidence(index, each),
             )
         )
@@ -327,7 +335,7 @@ def _box(index: IndexReader, chunk: Chunk, look: Look) -> dict[str, Any]:
         "locator": short(chunk.locator, LABEL_CHARS),
         "title": short(_subtitle(chunk, title), LABEL_CHARS),
         "document": title,
-        "read": look.place(chunk, "/read"),
+        "read": look.place(chunk, "/"),
     }
 
 
@@ -352,36 +360,147 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 SECONDS = 60.0
 
 
-@router.get("/corpus")
-async def corpus(request: Request, look: TheLook, visit: Reader) -> Response:
-    """Show the documents, one of them, all findings, or the graph around a place."""
-    view = "findings" if look.rest.get("view") == "findings" else "list"
+@router.get("/library")
+async def library(request: Request, look: TheLook, visit: Reader) -> Response:
+    """Show the documents and what is on its way; one of them; the graph around a place."""
     if look.doc:
-        view = "graph" if look.at else "document"
-    made = {"graph": around, "document": document, "findings": findings, "list": documents}
+        return await _one(request, look, visit)
+    names = [visit.collection(look.c).name] if look.c or len(visit.mine) < 2 else visit.mine
+    may_write = visit.caller.may("write")
+
+    def show(indexes: dict[str, IndexReader]) -> Response:
+        several = len(visit.mine) > 1
+        values: dict[str, Any] = {
+            "view": "list",
+            "groups": lambda: [
+                listed(index, look, name if several else "") for name, index in indexes.items()
+            ],
+            "jobs": lambda: jobs(visit, names) if may_write else [],
+            "may_write": may_write,
+            "names": names,
+        }
+        return render(request, "library.html", look, values, parts=("library", "jobs"))
+
+    return await visit.read_all(names, show, None, SECONDS)
+
+
+@router.get("/corpus")
+async def corpus(look: TheLook) -> Response:
+    """Lead to where this is now."""
+    path = "/findings" if look.rest.get("view") == "findings" else "/library"
+    rest = {name: value for name, value in look.rest.items() if name != "view"}
+    return RedirectResponse(look.but(rest=rest).url(path), 307)
+
+
+async def _one(request: Request, look: Look, visit: Visit) -> Response:
+    def show(index: IndexReader) -> Response:
+        values: dict[str, Any] = {
+            "view": "graph" if look.at else "document",
+            "told": lambda: (around if look.at else document)(index, look),
+            "may_write": visit.caller.may("write"),
+        }
+        return render(request, "library.html", look, values, parts=("library",))
+
+    return await visit.read(look.c, show)
+
+
+@router.get("/findings")
+async def all_findings(request: Request, look: TheLook, visit: Reader) -> Response:
+    """Show what an audit of all documents finds."""
 
     def show(index: IndexReader | None) -> Response:
         values: dict[str, Any] = {
-            "view": view,
-            "told": (lambda: made[view](index, look)) if index else dict,
-            "may_write": visit.caller.may("write"),
-            "collection": visit.asked.collection,
-            "tabs": [
-                ("Documents", Look(c=look.c).url("/corpus"), view == "list"),
-                ("Findings", Look(c=look.c).url("/corpus", view="findings"), view == "findings"),
-            ],
+            "view": "findings",
+            "told": (lambda: findings(index, look)) if index else dict,
+            "may_write": False,
         }
-        return render(request, "corpus.html", look, values, parts=("corpus",))
+        return render(request, "library.html", look, values, parts=("library",))
 
     return await visit.read_if_any(look.c, SECONDS, show)
 
 
-@router.post("/corpus/remove")
+STATES = {
+    "queued": "waiting",
+    "reading": "being read",
+    "embedding": "can be searched by words; by meaning soon",
+    "done": "ready",
+    "rejected": "cannot be read",
+    "failed": "failed",
+}
+SHOWN_JOBS = 30
+
+
+def jobs(visit: Visit, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the uploads of the last day, newest first; they go on wherever one looks."""
+    since = (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="seconds")
+    found = []
+    for name in names:
+        chosen = visit.service.collection(visit.caller, name)
+        there = Look(c=name if len(visit.mine) > 1 else "")
+        for job in Jobs(chosen, visit.service.settings).recent(SHOWN_JOBS):
+            if job.created >= since or not job.is_ended:
+                urls = {
+                    "read": there.but(doc=job.document).url("/"),
+                    "ask": there.but(within=(job.document,)).url("/"),
+                }
+                found.append({"job": job, "words": STATES.get(job.state, job.state), **urls})
+    return found[:SHOWN_JOBS]
+
+
+@router.post("/upload")
+async def upload(
+    visit: Writer, file: list[UploadFile], c: Annotated[str, Form(max_length=100)] = ""
+) -> Response:
+    """Take files in; each becomes a job of the server."""
+    chosen = visit.collection(c)
+    for each in file:
+        await taken_in(visit, chosen, Path(each.filename or "").name, each.file)
+    return RedirectResponse("/library", 303)
+
+
+@router.post("/samples")
+async def samples(visit: Writer, c: Annotated[str, Form(max_length=100)] = "") -> Response:
+    """Take the samples in that Pincite brings along."""
+    chosen = visit.collection(c)
+    folder = next((each for each in SAMPLES if each.is_dir()), None)
+    if folder is None:
+        raise ServiceError("the samples are not installed here", 404)
+    for file in sorted(each for each in folder.iterdir() if each.suffix in (".md", ".txt")):
+        with file.open("rb") as stream:
+            await taken_in(visit, chosen, file.name, stream)
+    return RedirectResponse("/library", 303)
+
+
+# In the package as it is installed, and in a checkout.
+SAMPLES = [Path(__file__).parents[at] / "samples" for at in (2, 4)]
+Named = Annotated[str, Form(max_length=1000)]
+
+
+@router.post("/library/remove")
 async def remove(
-    visit: Writer,
-    doc: Annotated[str, Form(max_length=1000)],
-    c: Annotated[str, Form(max_length=100)] = "",
+    visit: Writer, doc: Named, c: Annotated[str, Form(max_length=100)] = ""
 ) -> Response:
     """Take a document out of the index."""
     await remove_document(visit, c, doc)
-    return RedirectResponse(Look(c=c).url("/corpus"), 303)
+    return RedirectResponse("/library", 303)
+
+
+@router.post("/library/rename")
+async def rename(
+    visit: Writer,
+    doc: Named,
+    title: Annotated[str, Form(min_length=1, max_length=300)],
+    c: Annotated[str, Form(max_length=100)] = "",
+) -> Response:
+    """Give a document another title, in citations too."""
+    chosen = visit.collection(c)
+
+    def check_there(index: IndexReader) -> None:
+        if index.snapshot.meta(doc) is None:
+            raise StoreError(f"no document {doc!r}", hint="it may have been removed")
+
+    await visit.read(c, check_there)
+    words = " ".join(title.split())
+    work = Jobs(chosen, visit.service.settings).rename
+    await visit.service.writing.run(visit.caller.id, REMOVE_SECONDS, work, doc, words)
+    return RedirectResponse("/library", 303)
