@@ -26,23 +26,27 @@ from pincite.update import embed_index, ingest_files
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "samples"
 PORT = 8397
-SIZE = {"width": 1000, "height": 600}
+SIZE = {"width": 1440, "height": 800}
 RODS = "q=how+far+apart+do+two+earth+rods+have+to+be"
 # Name of the picture, address, what has to be there before it is taken.
 SHOTS = {
-    "search": ("/?q=earth+rod&kind=clause", ".hit"),
-    "ask": (f"/?{RODS}&ask=1&doc=electrical-code-2024.md&place=250.56(B)", "[data-done]"),
-    "page": ("/?q=misting+pressure+low&doc=controller.pdf&place=5.1", ".sheet img"),
+    "search": ("/?c=default&q=earth+rod", "#reader .clauses"),
+    "ask": (f"/?{RODS}&ask=1&c=default", "#answer[data-done]"),
+    "page": ("/?c=default&q=misting+pressure+low&doc=controller.pdf&place=5.1", ".sheet img"),
     "changes": (
-        "/read?doc=electrical-code-2024.md&place=250.56"
+        "/?c=default&doc=electrical-code-2024.md&place=250.56"
         "&view=changes&with=electrical-code-2021.md&all=1",
         ".change",
     ),
-    "why": (f"/why?{RODS}&b=lexical", ".side"),
-    "judge": (f"/judge?{RODS}&by=anna", "[data-key]"),
-    "measure": ("/measure", "table"),
-    "corpus": ("/corpus?doc=electrical-code-2024.md&at={at}", "svg"),
+    "library": ("/library?c=default", ".shelf"),
+    "why": (f"/why?{RODS}&c=default&b=lexical", ".side"),
+    "judge": (f"/judge?{RODS}&c=default&by=anna", "[data-key]"),
+    "measure": ("/measure?c=default", "table"),
+    "graph": ("/library?c=default&doc=electrical-code-2024.md&at={at}", "svg"),
+    "welcome": ("/?c=empty", ".drop"),
+    "phone": ("/?c=default&q=earth+rod", ".hit"),
 }
+SIZES = {"phone": {"width": 390, "height": 780}}
 # What two people say of the first three hits: keys of the buttons.
 JUDGED = {"anna": "33n", "ben": "332"}
 CSS = "body{font:11pt/1.4 serif;margin:2cm} table{border-collapse:collapse} td,th{border:1px solid}"
@@ -59,7 +63,7 @@ def main(wanted: list[str]) -> None:
         list(ingest_files(find_files([files]), index))
         list(embed_index(index))
         measure(index)
-        serve(index)
+        serve({"default": index, "empty": Path(scratch) / "empty"})
         judge(browser)
         with Index.open(index) as opened:
             (table,) = opened.show("Table 310.16", "electrical-code-2024.md")
@@ -89,15 +93,17 @@ def measure(index: Path) -> None:
 def judge(browser: Browser) -> None:
     for who, keys in JUDGED.items():
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{PORT}/judge?{RODS}&by={who}", wait_until="networkidle")
+        page.goto(
+            f"http://127.0.0.1:{PORT}/judge?{RODS}&by={who}&c=default", wait_until="networkidle"
+        )
         for number, key in enumerate(keys):
             page.locator(f'[data-key="{key}"]').nth(number).click()
             page.wait_for_load_state("networkidle")
         page.close()
 
 
-def serve(index: Path) -> None:
-    server = uvicorn.Server(uvicorn.Config(create_app(index), port=PORT, log_level="error"))
+def serve(folders: dict[str, Path]) -> None:
+    server = uvicorn.Server(uvicorn.Config(create_app(folders), port=PORT, log_level="error"))
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.05)
@@ -107,7 +113,7 @@ def take(browser: Browser, name: str, theme: Literal["light", "dark"], at: str) 
     address, there = SHOTS[name]
     address = address.replace("{at}", at)
     context = browser.new_context(
-        viewport=SIZE, color_scheme="dark" if theme == "dark" else "light"
+        viewport=SIZES.get(name, SIZE), color_scheme="dark" if theme == "dark" else "light"
     )
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{PORT}{address}", wait_until="networkidle")

@@ -17,7 +17,16 @@ _POSTS = (
     *("search", "show", "cell", "explain", "similar", "ask", "rerank", "chat/completions"),
     *("embeddings", "feedback"),
 )
-_GETS = ("/v1/documents", "/read", "/", "/v1/models/x", "/why", "/corpus", "/v1/jobs/x", "/judge")
+_GETS = (
+    "/v1/documents",
+    "/d/x.md/1",
+    "/",
+    "/v1/models/x",
+    "/why",
+    "/library",
+    "/v1/jobs/x",
+    "/judge",
+)
 PATHS = [
     *(f"POST /v1/{name}" for name in _POSTS),
     *(f"GET {path}" for path in _GETS),

@@ -49,9 +49,9 @@ READS: list[tuple[str, str, dict[str, Any]]] = [
     ("GET", "/v1/documents", {}),
     ("GET", "/v1/documents/rulebook.md", {}),
     ("GET", "/?q=earth+rods", {}),
-    ("GET", "/read?doc=rulebook.md", {}),
+    ("GET", "/?doc=rulebook.md", {}),
     ("GET", "/why?q=earth+rods", {}),
-    ("GET", "/corpus", {}),
+    ("GET", "/library", {}),
 ]
 
 

@@ -288,7 +288,7 @@ def test_an_address_can_be_shared(open_page: Opener) -> None:
     page.locator("[data-hit]").first.click()
     expect(page.locator("#reader [data-lit]").first).to_be_visible()
     other = open_page(page.url.split("/", 3)[3].join(["/", ""]), width=1440)
-    for part in (".hit[aria-current] h3", "#reader .crumbs", "#reader [data-lit]"):
+    for part in (".hit[aria-current] h3 a", "#reader .crumbs [aria-current]", "[data-lit] p"):
         expect(other.locator(part).first).to_have_text(page.locator(part).first.inner_text())
 
 

@@ -63,6 +63,7 @@ def test_there_are_more_than_a_hundred() -> None:
 def test_words_of_documents_stay_words(open_hostile: Opener, bypass_csp: bool) -> None:
     """Without the policy it is the escaping alone that holds; with it nothing is even refused."""
     page = open_hostile("/", q="hostile words", k="200", bypass_csp=bypass_csp)
+    page.mouse.move(500, 500)
     page.mouse.wheel(0, 40_000)
     expect(page.locator(".hit").nth(60)).to_be_attached()
     assert is_whole(page, 4)

@@ -79,6 +79,7 @@ def test_a_thousand_hits(browser: Browser, open_long: Opener) -> None:
     page = open_long("/")
     with brisk(browser, page):
         page.goto(f"{page.url}?q=grey+cork+gasket&k=1000")
+        page.mouse.move(500, 500)
         until = time.monotonic() + 60
         while page.evaluate("!!document.querySelector('[data-more]')") and time.monotonic() < until:
             page.mouse.wheel(0, 40_000)

@@ -27,6 +27,7 @@ from pincite.serve.requests import Reader
 
 # So many candidates are counted by document; more would only make numbers larger.
 POOL = 200
+SCRIPTS = "pincite_scripts"  # a cookie that theme.js sets
 MAX_LISTED = 60  # documents in the column; the library lists all
 MAX_DAYS = 14
 GROUP_HITS = 5  # of each of several collections
@@ -47,7 +48,8 @@ async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDra
     wanted = request.headers.get(PARTS, "").split()
     is_written, asks = has_model(visit), bool(look.ask and look.q)
     # Where scripts run, the places come first and the answer for itself.
-    is_due = asks and ("answer" in wanted if wanted else not is_written)
+    has_scripts = SCRIPTS in request.cookies and "plain" not in look.rest
+    is_due = asks and ("answer" in wanted if wanted else not (has_scripts or is_written))
     answer = await answered(visit, look) if is_due else None
 
     def work(indexes: dict[str, IndexReader]) -> Response:

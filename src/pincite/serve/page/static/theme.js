@@ -8,3 +8,5 @@
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 })();
+// The server need not wait for an answer where scripts can ask for it.
+document.cookie = "pincite_scripts=1; path=/; SameSite=Strict";
