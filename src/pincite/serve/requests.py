@@ -13,7 +13,6 @@ from collections.abc import (
     Generator,
     Iterator,
     MutableMapping,
-    Sequence,
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -309,25 +308,6 @@ class Visit:
             return reply({**where, **work(index)})
 
         return await self.read(collection, told, query)
-
-    async def read_all(
-        self,
-        names: Sequence[str],
-        work: Callable[[dict[str, IndexReader]], T],
-        query: str | None = None,
-        seconds: float = 0.0,
-    ) -> T:
-        """Do something with several collections' indexes by name, without those that are empty."""
-        chosen = [self.collection(name, query) for name in names]
-
-        def leased() -> T:
-            with ExitStack() as stack:
-                some = [each for each in chosen if not each.is_empty]
-                leases = {each.name: each.lease(self.caller.access) for each in some}
-                return work({n: stack.enter_context(each) for n, each in leases.items()})
-
-        seconds = seconds or self.service.limits.search_seconds
-        return await self.service.searching.run(self.caller.id, seconds, leased)
 
     async def read_if_any(
         self, collection: str, seconds: float, work: Callable[[IndexReader | None], T]

@@ -26,7 +26,7 @@ from pincite.serve import reading
 from pincite.serve.collections import Jobs
 from pincite.serve.document_routes import REMOVE_SECONDS, remove_document, taken_in
 from pincite.serve.errors import ServiceError
-from pincite.serve.page.look import Look, PageRoute, TheLook, render, slices, span_of
+from pincite.serve.page.look import Look, PageRoute, TheLook, read_all, render, slices, span_of
 from pincite.serve.requests import Reader, Visit, Writer
 
 ROWS, MAX_GAPS, MAX_PLACES = 50, 200, 400
@@ -381,7 +381,7 @@ async def library(request: Request, look: TheLook, visit: Reader) -> Response:
         }
         return render(request, "library.html", look, values, parts=("library", "jobs"))
 
-    return await visit.read_all(names, show, None, SECONDS)
+    return await read_all(visit, names, show, None, SECONDS)
 
 
 @router.get("/corpus")

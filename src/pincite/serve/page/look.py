@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, Request
@@ -23,8 +24,9 @@ from pincite.model.markup import plain
 from pincite.model.types import Chunk, Filters
 from pincite.search.reader import IndexReader
 from pincite.serve.errors import WHICH, ServiceError, status_of
-from pincite.serve.requests import QUERY_CHARS, service_of
+from pincite.serve.requests import QUERY_CHARS, Visit, service_of
 
+T = TypeVar("T")
 MAX_HITS = 1000
 NAME_CHARS = 1000
 DAY_CHARS = 20
@@ -303,6 +305,27 @@ def for_a_browser(hint: str) -> str:
     'read its text instead'
     """
     return "" if re.search(r"\bpincite [a-z]|/v1/|\bBearer\b|--[a-z]", hint) else hint
+
+
+async def read_all(
+    visit: Visit,
+    names: Sequence[str],
+    work: Callable[[dict[str, IndexReader]], T],
+    query: str | None = None,
+    seconds: float = 0.0,
+) -> T:
+    """Do something with several collections' indexes by name, without those that are empty."""
+    service, caller = visit.service, visit.caller
+    chosen = [visit.collection(name, query) for name in names]
+
+    def leased() -> T:
+        with ExitStack() as stack:
+            some = [each for each in chosen if not each.is_empty]
+            leases = {each.name: each.lease(caller.access) for each in some}
+            return work({n: stack.enter_context(each) for n, each in leases.items()})
+
+    seconds = seconds or service.limits.search_seconds
+    return await service.searching.run(caller.id, seconds, leased)
 
 
 class PageRoute(APIRoute):

@@ -20,7 +20,7 @@ from pincite.search.reader import IndexReader, Result
 from pincite.serve import reading
 from pincite.serve.page.answer_page import answered, has_model
 from pincite.serve.page.drawing import Drawing
-from pincite.serve.page.look import MAX_HITS, PARTS, Look, PageRoute, TheLook, render
+from pincite.serve.page.look import MAX_HITS, PARTS, Look, PageRoute, TheLook, read_all, render
 from pincite.serve.page.read_page import TheDrawing, contents, opened
 from pincite.serve.page.text import MarkedText
 from pincite.serve.requests import Reader
@@ -66,7 +66,7 @@ async def search(request: Request, look: TheLook, visit: Reader, drawing: TheDra
         }
         return render(request, "search.html", look, values, parts=PARTS_HERE)
 
-    return await visit.read_all(names, work, look.q or None)
+    return await read_all(visit, names, work, look.q or None)
 
 
 PARTS_HERE = ("scope", "results", "hits", "answer", "reader", "contents")
