@@ -23,8 +23,7 @@ from pincite.answer.values import (
     TokenEvent,
 )
 from pincite.model.errors import PinciteError
-from pincite.model.pages import PageRef
-from pincite.model.types import Chunk, Span
+from pincite.model.types import Chunk, PageRef, Span
 from pincite.search.reader import IndexReader
 from pincite.serve.ask_routes import AnswerRequest, event_stream
 from pincite.serve.page.look import Look, PageRoute, TheLook, environment
