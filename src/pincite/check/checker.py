@@ -8,19 +8,13 @@ from typing import NamedTuple
 
 from pincite.check.citations import WrittenCitation
 from pincite.check.claims import Claim, read_claims
+from pincite.check.judge import LANGUAGE, open_judge
 from pincite.check.places import PlaceResolver, Resolved
 from pincite.check.quotations import CANDIDATES, Found, QuotationFinder
 from pincite.check.rules import without_polarity
-from pincite.check.support import (
-    Support,
-    TextParts,
-    near,
-    probability,
-    shared_words,
-    turned_round,
-    wrong_numbers,
-)
+from pincite.check.support import Support, TextParts, probability, shared_words, weighed
 from pincite.check.values import CheckedClaim, CheckReport, CheckVerdict, SourceEvidence
+from pincite.model.locators import locator_key
 from pincite.model.types import Chunk, Span
 from pincite.search.citing import cite_place
 from pincite.search.reader import IndexReader
@@ -31,7 +25,10 @@ MAX_SHOWN_CHANGES = 12
 MAX_COMPARED_PLACES = 8
 MAX_OTHERS = 8  # documents that are not cited, in which a changed quotation is looked for
 ALIKE = 0.8  # share of words from which on no likelier stretch is looked for
-MIN_PROBABILITY = 0.5  # of a statement that is called supported
+PARTS_OF_WORKS = ("title", "part", "division", "book", "subpart", "chapter", "teil", "titre")
+MAX_STATED_CHARS = 20_000  # of a place that a statement is held against
+MAX_READ = 400  # statements of a text that the model reads; some forty milliseconds each
+NONE = "none"  # no model is wanted
 # So much of a quotation, or of the place, has to stand in the place that is cited.
 MIN_INSIDE = 0.5
 SECTION_KINDS = ("section", "clause", "exception", "note", "table", "row", "figure", "document")
@@ -59,7 +56,8 @@ class Checker:
 
     Args:
         support: says how probable it is that evidence bears out a statement; without one, or where
-            it does not know, shared words say it.
+            it does not know, the judge that ships says it (check/judge.py), and where that cannot
+            (another language, no models wanted), shared words.
     """
 
     def __init__(self, index: IndexReader, support: Support | None = None) -> None:
@@ -83,9 +81,12 @@ class Checker:
         read = read_claims(text[:MAX_CHARS])
         if read.is_cut:
             notes.append(f"only the first {len(read.claims):,} claims were checked")
-        return Checking(self._verdicts(read.claims), tuple(notes))
+        if sum(claim.kind == "statement" for claim in read.claims) > MAX_READ:
+            notes.append(f"statements beyond the first {MAX_READ} were judged by their words alone")
+        return Checking(self._verdicts(read.claims, text), tuple(notes))
 
-    def _verdicts(self, claims: Sequence[Claim]) -> Iterator[CheckedClaim]:
+    def _verdicts(self, claims: Sequence[Claim], text: str) -> Iterator[CheckedClaim]:
+        read = 0
         for claim in claims:
             # A bare number, as in "grew by 3.50", is a place only where there is such a place.
             cited = tuple(
@@ -94,9 +95,13 @@ class Checker:
                 if not each.is_bare or self._places.resolve(_bare(each)).lead == "found"
             )
             if cited or claim.kind == "quotation":
-                yield self._checked(replace(claim, citations=cited))
+                read += claim.kind == "statement"
+                told = self._checked(replace(claim, citations=cited), is_read=read <= MAX_READ)
+                # What was judged of a statement is without its citations; who reads wants all.
+                whole = text[claim.start : claim.end].strip()
+                yield replace(told, text=whole) if claim.kind == "statement" else told
 
-    def _checked(self, claim: Claim) -> CheckedClaim:
+    def _checked(self, claim: Claim, *, is_read: bool) -> CheckedClaim:
         leads = [(each, self._places.resolve(_bare(each))) for each in claim.citations]
         cited = "; ".join(dict.fromkeys(_written(each) for each in claim.citations))
         plain = CheckedClaim(claim.kind, claim.start, claim.end, claim.words.strip(), "exact")
@@ -107,7 +112,7 @@ class Checker:
             return _led_nowhere(plain, bad)
         if claim.kind == "citation":
             return self._place(plain, leads)
-        return self._statement(claim, plain, leads)
+        return self._statement(claim, plain, leads, is_read=is_read)
 
     # --- Quotations ----------------------------------------------------------------------------
 
@@ -222,33 +227,40 @@ class Checker:
         return replace(plain, evidence=self._evidence_of(places[0])) if places else plain
 
     def _statement(
-        self, claim: Claim, plain: CheckedClaim, leads: Sequence[tuple[WrittenCitation, Resolved]]
+        self,
+        claim: Claim,
+        plain: CheckedClaim,
+        leads: Sequence[tuple[WrittenCitation, Resolved]],
+        *,
+        is_read: bool,
     ) -> CheckedClaim:
         """Return whether a sentence holds in the places that it cites."""
         places = [place for _, lead in leads for place in lead.places]
         if not places:
             return replace(plain, verdict="outside", reason="the citation names no place to read")
+        if any(_is_whole(place) for place in places):
+            return self._place(plain, leads)
         texts = self._parts(places[0].span.doc_id)
         words = texts.content(without_polarity(claim.words))
         # Of a name that several documents have, the one that says most of it is meant.
         places = sorted(places, key=lambda p: -shared_words(words, texts.of(self._around(p))))
         kept = [p for p in places if p.span.doc_id == places[0].span.doc_id]
         text = "\n\n".join(dict.fromkeys(self._around(place) for place in kept))
-        parts = texts.of(text)
-        close = near(words, parts)
-        told = replace(plain, evidence=self._evidence_of(places[0]))
-        share = shared_words(words, parts)
-        sure = self._support(claim.words, text) if self._support else None
-        sure = probability(share) if sure is None else sure
-        told = replace(told, probability=round(sure, 3))
-        if reason := turned_round(claim.words, words, close):
-            return replace(told, verdict="opposite", reason=reason)
-        if wrong := list(wrong_numbers(claim.words, close)):
-            reason = f"the place does not say {', '.join(wrong[:3])}"
-            return replace(told, verdict="number_differs", reason=reason)
-        if sure < MIN_PROBABILITY:
-            return replace(told, verdict="not_supported", reason="the place says little of this")
-        return replace(told, verdict="supported")
+        sure = self._probability(claim.words, text, texts, is_read=is_read)
+        verdict, reason, sure = weighed(claim.words, texts.of(text), words, sure)
+        return replace(
+            plain, verdict=verdict, reason=reason, probability=round(sure, 3),
+            evidence=self._evidence_of(places[0]),
+        )  # fmt: skip
+
+    def _probability(self, claim: str, text: str, texts: TextParts, *, is_read: bool) -> float:
+        """Return how probable it is that a text bears out a claim, before any rule."""
+        sure = self._support(claim, text) if self._support else None
+        if sure is not None:
+            return sure
+        if is_read and texts.language == LANGUAGE and self._index.settings.embedding.model != NONE:
+            return open_judge().probability(claim, text, texts)
+        return probability(shared_words(texts.content(without_polarity(claim)), texts.of(text)))
 
     def _around(self, place: Chunk) -> str:
         """Return the text of a place with what leads into it: a rule is not whole without."""
@@ -327,12 +339,10 @@ def _written(cited: WrittenCitation) -> str:
 
 
 def _nowhere(leads: Sequence[tuple[WrittenCitation, Resolved]]) -> Resolved | None:
-    """Return the first citation of a place that is not there; else one of another work."""
-    for kind in ("missing", "outside"):
-        for _, lead in leads:
-            if lead.lead == kind and (kind == "missing" or len(leads) == 1):
-                return lead
-    return None
+    """Return the first citation of a place that is not there; or of another work, if all are."""
+    bad = [lead for _, lead in leads if lead.lead != "found"]
+    missing = [lead for lead in bad if lead.lead == "missing"]
+    return next(iter(missing), bad[0] if bad and len(bad) == len(leads) else None)
 
 
 def _led_nowhere(plain: CheckedClaim, lead: Resolved) -> CheckedClaim:
@@ -341,6 +351,12 @@ def _led_nowhere(plain: CheckedClaim, lead: Resolved) -> CheckedClaim:
     near_by = f"; the nearest place is {lead.nearest}" if lead.nearest else ""
     reason = f"{lead.reason}{near_by}"
     return replace(plain, verdict="no_such_place", reason=reason, remedy=lead.nearest)
+
+
+def _is_whole(place: Chunk) -> bool:
+    """Return whether a place is a whole work or part, of which much may be said."""
+    word = locator_key(place.locator).partition(" ")[0]
+    return word in PARTS_OF_WORKS or len(place.span) > MAX_STATED_CHARS
 
 
 def _squeezed(text: str) -> str:

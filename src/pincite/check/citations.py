@@ -99,8 +99,14 @@ _LINKS = (
 _LINK = rf"(?:(?:{_LINKS})\s){{0,3}}"
 _BEFORE = lazy_pattern(
     rf"(?:^|(?<=[\s(“\"'—–\[*_]))(?P<work>{_NAME_WORD}(?:\s{_LINK}{_NAME_WORD}){{0,9}}),?"
-    r"[*_]{0,2}\s{1,2}(?:at\s)?$"
+    r"[*_]{0,2}\s{1,2}(?:at\s|in\s(?:its\s)?)?$"
 )
+# A volume of reported cases, before the page: "531 U.S.".
+_VOLUME = lazy_pattern(
+    r"(?<![\w.§])\d{1,4}\s(?:U\.\s?S\.|S\.\s?Ct\.|L\.\s?Ed\.|F\.|F\.\s?Supp\.|Fed\.\s?Appx\.|[A-Z]\.(?:[A-Z]\.)?)"
+    r"(?:\s?(?:2d|3d|4th))?\s$"
+)
+_DATED_PAGE = lazy_pattern(r"(\d{1,5})\((?:1[6-9]|20)\d\d\)")
 _BEHIND = lazy_pattern(
     rf"(?:,?\s(?:of|to|in|under|de|du|des|del|dello|della|della|dell['’]|der|di)\s?"
     rf"(?:the\s|la\s|l['’]|le\s|that\s|its\s)?|,?\s|,\s(?:The\s)?)"
@@ -287,6 +293,11 @@ def _with_work(text: str, place: WrittenCitation, done: int) -> WrittenCitation:
     """Return a citation with its work, page and years."""
     start, end, work = place.start, place.end, ""
     before = text[max(done, start - 140) : start].rpartition("\n\n")[2]
+    if (match := _VOLUME.search(before)) and place.key[:1].isdigit():
+        dated = _DATED_PAGE.fullmatch(place.key)
+        key = dated[1] if dated else place.key
+        start -= len(before) - match.start()
+        return replace(place, start=start, key=key, work=match.group().strip())
     if match := _BEFORE.search(before):
         name = _named(match["work"])
         if name and _is_work(name):

@@ -246,6 +246,11 @@ _LIMITED = lazy_pattern(
 )
 
 
+def negations(text: str) -> int:
+    """Return how many words of a text turn what they stand with round."""
+    return len(_NEGATION.findall(text))
+
+
 def denies(text: str) -> bool:
     """Return whether a sentence says that something is not so.
 
@@ -360,17 +365,20 @@ def opposite(claim: str, said: str, *, is_close: bool = False) -> str:
     ''
     """
     own, theirs = norms(claim), norms(said)
-    agreed, problem = _bounds_differ(_effective(claim, own), _effective(said, theirs), claim)
+    limits, limited = _effective(claim, own), _effective(said, theirs)
+    agreed, problem = _bounds_differ(limits, limited, claim)
     if problem:
         return problem
-    # "No station may exceed 5 W" and "it must be at most 5 W" are one rule.
-    is_bound = agreed and "must not" in own | theirs
+    # "No station may exceed 5 W" and "it must be at most 5 W" are one rule, and so it is with 10 W,
+    # which is another number.
+    sides = ({bound.direction for bound in each} for each in (limits, limited))
+    is_bound = bool(set.intersection(*sides)) and "must not" in own | theirs
     if own and theirs and own.isdisjoint(theirs) and not is_bound:
         return f"{_NORM_NAMES[min(own)]}, where the source says {_NORM_NAMES[min(theirs)]}"
     if not is_close:
         return ""
     if not (own or theirs) or own == theirs:
-        odd = len(_NEGATION.findall(claim)) % 2 != len(_NEGATION.findall(said)) % 2
+        odd = negations(claim) % 2 != negations(said) % 2
         if odd and not agreed:
             return "a negation that came or went"
     for pair, words in ((_ORDER, ("after", "before")), (_CONDITION, ("if", "unless"))):

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from pincite.check.rules import opposite
 from pincite.index.tokens import Analyzer
@@ -46,7 +47,9 @@ class TextParts:
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer
+        self.language = analyzer.language
         self.of = lru_cache(maxsize=REMEMBERED_TEXTS)(self._read)
+        self.terms = lru_cache(maxsize=REMEMBERED_TEXTS)(analyzer.terms)
 
     def content(self, text: str) -> frozenset[str]:
         """Return the terms of a text that say something."""
@@ -112,6 +115,41 @@ def turned_round(sentence: str, words: frozenset[str], parts: Sequence[TextPart]
         if not reason:
             return ""
     return reason
+
+
+Weighed = Literal["supported", "not_supported", "opposite", "number_differs"]
+MIN_PROBABILITY = 0.5  # of a statement that is called supported
+# How probable it is at most that one is which a rule speaks against: so many were, of the claims
+# that models/train_judge.py learns from.
+RULED_OUT = 0.35
+
+
+def weighed(
+    sentence: str, parts: Sequence[TextPart], words: frozenset[str], sure: float
+) -> tuple[Weighed, str, float]:
+    """Return whether units bear a sentence out, why not, and how probable it is that they do.
+
+    ``words`` say what it is about, ``sure`` how probable it is before any rule: rules win.
+    """
+    if reason := turned_round(sentence, words, near(words, parts)):
+        return "opposite", reason, min(sure, RULED_OUT)
+    if stray := stray_numbers(sentence, words, parts):
+        reason = f"the place does not say {', '.join(stray[:3])}"
+        return "number_differs", reason, min(sure, RULED_OUT)
+    if sure < MIN_PROBABILITY:
+        return "not_supported", "the place says little of this", sure
+    return "supported", "", sure
+
+
+def stray_numbers(sentence: str, words: frozenset[str], parts: Sequence[TextPart]) -> Sequence[str]:
+    """Return the numbers of a sentence that a text does not say, as written.
+
+    One that takes over the words of a unit has to have the numbers of such units; one in words of
+    its own, those of the text.
+    """
+    best = max((len(words & part.terms) for part in parts), default=0)
+    is_taken_over = best >= TAKEN_OVER * len(words)
+    return list(wrong_numbers(sentence, near(words, parts) if is_taken_over else parts))
 
 
 def shared_words(words: frozenset[str], parts: Sequence[TextPart]) -> float:

@@ -334,9 +334,13 @@ def scorer_of(kind: str, names: Sequence[str], examples: Examples) -> Callable[[
 
 
 def _fit_lambdamart(examples: Examples) -> Trees:
-    booster = train_booster(examples)
+    return trees_of(train_booster(examples))
+
+
+def trees_of(booster: Any) -> Trees:
+    """Return the trees of a model that LightGBM grew."""
     trees = [_from_lightgbm(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
-    return trees_from(joined(trees), features=examples.table.shape[1], single=False)
+    return trees_from(joined(trees), features=booster.num_feature(), single=False)
 
 
 def train_booster(examples: Examples) -> Any:

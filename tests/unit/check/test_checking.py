@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.check.checker import MAX_CHARS, Checker
+from pincite.check.rules import opposite
 from pincite.check.values import CheckedClaim
 from pincite.model.settings import Settings
 from pincite.search.reader import IndexReader
@@ -183,11 +184,24 @@ def test_citations(checker: Checker, text: str, verdict: str, said: str) -> None
         ("Under § 12.1(b), a vessel may anchor in the fairway.", "opposite"),
         ("Under § 12.1(a), the crew has to wear yellow jackets on deck.", "not_supported"),
         ("The harbour master was informed under § 12.9 of the Code.", "no_such_place"),
+        # of a whole part much may be said; of other works nothing is
+        ("In Smith v. Jones, 531 U.S. 98 (2000), the court spoke of harbours.", "outside"),
+        ("Both 47 U.S.C. § 303(g) and the NEC in Table 250.66 say more on mooring.", "outside"),
     ],
 )
 def test_statements(checker: Checker, text: str, verdict: str) -> None:
     claim = only(checker, text)
     assert (claim.kind, claim.verdict) == ("statement", verdict), claim
+
+
+def test_another_limit_is_another_number_and_not_another_rule() -> None:
+    assert not opposite("A novice may use up to 10 W.", "No station may use more than 5 W.")
+    assert opposite("A novice may use music.", "No station may use music.")
+
+
+def test_a_statement_is_shown_as_it_is_written(checker: Checker) -> None:
+    text = "Under § 12.1(a), vessels have to be moored with at least two lines."
+    assert only(checker, text).text == text
 
 
 def test_a_model_may_judge_statements(checker: Checker) -> None:
