@@ -22,12 +22,43 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
 FRONT = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
+FRONT |= {"SKILL.md": "skill.md"}
 FRONT |= {"ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md"}
 # The order of the first pages; what is not named here follows under "More".
 ORDER = {
-    "Use": ["index", "formats", "search", "answers", "page", "cli", "settings", "upgrade"],
-    "Serve and connect": ["service", "mcp", "integrate", "scale", "mongodb", "cluster"],
-    "Measure and improve": ["evaluate", "tune", "rerank", "learned", "exam", "agent", "profiles"],
+    "Use": [
+        "index",
+        "start",
+        "formats",
+        "search",
+        "answers",
+        "check",
+        "cite",
+        "page",
+        "cli",
+        "settings",
+        "upgrade",
+    ],
+    "Serve and connect": [
+        "service",
+        "python",
+        "mcp",
+        "skill",
+        "integrate",
+        "scale",
+        "mongodb",
+        "cluster",
+    ],
+    "Measure and improve": [
+        "bench",
+        "evaluate",
+        "tune",
+        "rerank",
+        "learned",
+        "exam",
+        "agent",
+        "profiles",
+    ],
     "Change": ["architecture", "contributing", "release", "changelog"],
 }
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -93,6 +95,65 @@ def test_the_page_on_python_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for shown in ("250.56(B) ", "2.4 m apart", "16 mm²", "**250.56(B)**", "@misc{electrical-code"):
         assert shown in done.stdout, shown
+
+
+def _as_script(page: Path) -> str:
+    """Return the blocks of a page that are run, in order, as one script of a shell."""
+    text = textwrap.dedent(re.sub(r"(?m)^ {3}(?=\S|$| )", "", page.read_text(encoding="utf-8")))
+    parts = ["set -e"]
+    for kind, block in re.findall(r"```(sh|python)\n(.*?)```", text, re.DOTALL):
+        lines = [line for line in block.splitlines() if not line.startswith("pip install")]
+        code = "\n".join(lines)
+        parts.append(
+            f"python - <<'END_OF_BLOCK'\n{code}\nEND_OF_BLOCK" if kind == "python" else code
+        )
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("README.md", ("250.56(B)", "2.4 m")),
+        ("SKILL.md", ("250.56(B)", '"state": "found"', '"verdict": "exact"', "35")),
+        pytest.param(
+            "docs/start.md",
+            ("2.4 m", "Not in these documents", "something does not hold", "@", "nDCG@10"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_blocks_of_a_page_run(name: str, shown: tuple[str, ...], tmp_path: Path) -> None:
+    """In a folder with the samples and nothing else, as somebody would type them."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    call = "from pincite.cli.main import run; run()"
+    for each, words in (("pincite", f'-c "{call}" "$@"'), ("python", '"$@"')):
+        (programs / each).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}\n')
+        (programs / each).chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "samples").symlink_to(ROOT / "samples")
+    if name == "SKILL.md":
+        subprocess.run([programs / "pincite", "ingest", "samples"], cwd=home, check=True)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PINCITE_")}
+    done = subprocess.run(
+        ["bash", "-c", _as_script(ROOT / name)],
+        cwd=home,
+        env={**kept, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(PACKAGE.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    for words in shown:
+        assert words in done.stdout, words
+
+
+def test_every_link_of_llms_txt_leads_somewhere() -> None:
+    text = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 15 and text.startswith("# Pincite\n\n> ")
+    for target in [*links, *re.findall(r"\b(?:docs/)?\w+\.md\b", text)]:
+        assert (ROOT / target).exists(), target
 
 
 def test_readme_shows_what_one_sees(tmp_path: Path) -> None:
