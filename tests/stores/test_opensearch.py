@@ -15,7 +15,7 @@ from tests.stores.documents import build, exported, library, rules
 from tests.stores.moves import assert_there_and_back
 from tests.stores.vector_search import assert_nearly_all_are_found
 
-from pincite.model.errors import StoreError, StoreUnavailable
+from pincite.model.errors import StoreError, StoreFull, StoreUnavailable
 from pincite.store.location import open_engine, open_snapshot, server_of
 from pincite.store.opensearch import engine as opensearch
 
@@ -63,6 +63,29 @@ def test_values_that_are_too_long_are_cut(
     build(url, library())
     build(tmp_path / "folder", library())
     assert exported(url, tmp_path / "1") == exported(tmp_path / "folder", tmp_path / "2")
+
+
+def test_the_last_watermark_of_a_disk_is_told(new_opensearch: Callable[[], str]) -> None:
+    """What a server does to an index when its disk is nearly full, done to it here."""
+    url = new_opensearch()
+    build(url, {"a.md": rules(1)})
+    engine: Any = open_engine(url)
+
+    def block(value: bool | None) -> None:
+        settings = {"index.blocks.read_only_allow_delete": value}
+        engine._client.ask("PUT", f"/{engine._rows}/_settings", settings)
+
+    block(True)
+    with pytest.raises(StoreFull) as told:
+        build(url, {"b.md": rules(2)})
+    assert told.value.hint
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md"] and snapshot.found_by(["1.2"])
+    block(None)
+    build(url, {"b.md": rules(2)})
+    with open_snapshot(url) as snapshot:
+        assert snapshot.documents() == ["a.md", "b.md"]
+    engine.close()
 
 
 def test_an_answer_by_halves_is_an_outage(new_opensearch: Callable[[], str]) -> None:

@@ -36,7 +36,8 @@ def server(request: pytest.FixtureRequest) -> str:
         return made()
     if request.param != "postgresql":
         url: str = request.getfixturevalue(request.param).url
-        return url
+        # The same from several shards as from one.
+        return f"{url}?shards=3" if request.param == "opensearch" else url
     started: Postgres = request.getfixturevalue("postgres")
     name = f"figures_{uuid4().hex[:8]}"
     started.admin(f"CREATE DATABASE {name}")
