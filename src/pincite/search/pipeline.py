@@ -306,9 +306,10 @@ class Gather:
             more = whole.take(np.flatnonzero(np.isin(whole.rows, rows)))
             return self._routed(more, route) if route else more
 
-        is_first = np.isin(pool.rows, wanted) & (pool.score > 0)
-        pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
-        if len(wanted):  # a link from a named thing alone makes no hit
+        if len(wanted):
+            is_first = np.isin(pool.rows, wanted) & (pool.score > 0)
+            pool = replace(pool, tier=pool.tier | np.where(is_first, Tier.ENTITY, 0))
+            # A link from a named thing alone makes no hit.
             pool = pool.take(np.flatnonzero(is_first | np.isin(pool.rows, proposed)))
         pool = replace(pool, limit=table.limit, score_rows=score_rows, seconds=seconds)
         if len(scorers) > 1 and len(pool) and not pool.raw[scorers[0].name].any():
