@@ -13,35 +13,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from pincite.index.filters import NOTHING
 from pincite.index.opened import Rows
+from pincite.index.vectors import NO_VECTOR
 from pincite.model.editions import years
 from pincite.model.errors import ConfigError
 from pincite.model.types import Query, section_of
-from pincite.search.candidates import Candidates, Step, Tier
+from pincite.search.candidates import NO_ROW, Candidates, Step, Tier, fused
+from pincite.search.documents import DOCUMENT, DocumentFactors, weigh
 from pincite.search.late import LateInteraction
 from pincite.search.metrics import log
 from pincite.search.query import ParsedQuery, QueryReader
 from pincite.search.rerank import CrossEncode
 from pincite.search.routing import Route, Router
-from pincite.search.row_scorers import Meaning, WordScorer
-from pincite.store.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    pass
-
-
-from typing import Protocol
-
-from pincite.index.vectors import NO_VECTOR
-from pincite.search.candidates import NO_ROW, fused
-from pincite.search.documents import DOCUMENT, DocumentFactors, weigh
-from pincite.search.row_scorers import NO_ROWS
+from pincite.search.row_scorers import NO_ROWS, Meaning, WordScorer
 from pincite.store.files import Array
+from pincite.store.snapshot import Snapshot
 
 Stage = Callable[[ParsedQuery, Candidates], Candidates]
 # Something is always nearest in meaning; who asked should know that it is nothing but that.

@@ -96,6 +96,14 @@ def test_a_question_that_names_none_is_the_same_to_the_byte(index: Index, text: 
     assert one[-1].table.notes == other[-1].table.notes
 
 
+def test_names_are_found_together_as_they_are_one_by_one(index: Index) -> None:
+    cards = index.opened.cards
+    keys = ["btug", "besttug", "best", "tug", "barge", "zzz", ""]
+    assert cards.known(keys) == {key for key in keys if len(cards.named(key)[0])}
+    assert {"btug", "besttug", "barge"} <= cards.known(keys) < set(keys)
+    assert cards.known([]) == set()
+
+
 def test_the_document_is_switched_off(index: Index) -> None:
     off = Index(index.opened, WITHOUT)
     assert off.searcher.reader.documents is None

@@ -367,8 +367,8 @@ def test_what_is_remembered_of_a_document_is_not_shown_to_who_may_not_see_it(
     part = Chunk("part", Span("a", 5, 10), "words", "clause", "1(a)", "", (), 10, parent="top")
     commit(tmp_path, Entry(ParsedDocument(Document("a", "some words"), [top, part]), []))
     with Snapshot.open(tmp_path) as snapshot:
-        below = snapshot.children("top")
-        assert [chunk.id for chunk in below] == ["part"]
-        below.clear()  # what is handed out is the caller's
-        assert [chunk.id for chunk in snapshot.children("top")] == ["part"]
-        assert snapshot.hiding(frozenset({"a"})).children("top") == []
+        within = snapshot.inside("top")
+        assert [chunk.id for chunk in within] == ["part"]
+        within.clear()  # what is handed out is the caller's
+        assert [chunk.id for chunk in snapshot.inside("top")] == ["part"]
+        assert snapshot.hiding(frozenset({"a"})).inside("top") == []
