@@ -61,6 +61,9 @@ def show_version(*, as_json: bool) -> None:
         say(f"  {name:<21} {value}")
 
 
+COLUMN = 24  # of commands, before what they do
+
+
 def show_start() -> None:
     """Say which index a command would use, what is in it, and what to do next."""
     from pincite.store.location import exists, open_snapshot
@@ -89,9 +92,8 @@ def show_start() -> None:
             (f"pincite ingest {_shown(_samples())}", "or try it with the samples"),
         ]
     steps.append(("pincite --help", "all commands"))
-    width = max(len(command) for command, _ in steps)
     for command, what in steps:
-        say((f"  {command:<{width}}", "bold"), (f"  {what}", "dim"))
+        say((f"  {command:<{COLUMN}}", "bold"), (f"  {what}", "dim"))
 
 
 def _shown(path: Path) -> str:
