@@ -36,7 +36,7 @@ from finding_checks._halves import is_open
 from finding_checks._indexes import index_folder
 from pincite.answer.asker import Asker
 from pincite.answer.quotes import ConfidenceModel
-from pincite.answer.reader import HERE
+from pincite.answer.reader import HERE, RIGHT
 from pincite.api import Index
 from pincite.index.opened import OpenIndex
 from pincite.measure.imports import read_claims
@@ -49,10 +49,10 @@ SAMPLES = ROOT / "samples"
 FOLDS = 5
 FOREIGN = 60  # questions of each foreign set
 PARAGRAPH_QUESTIONS = 160
-REPORT_QUESTIONS = 300
-FEATURES = tuple(sorted(HERE.weights))
-WRONG_ABSTENTIONS = 0.08  # of the answerable questions that it is fitted on
-RIDGE = 0.01
+REPORT_QUESTIONS = 600  # of which half may be looked at
+FEATURES = tuple(sorted({*HERE.weights, *RIGHT.weights}))
+WRONG_ABSTENTIONS = 0.09  # of the answerable questions that it is fitted on
+RIDGE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,18 +227,20 @@ def _foreign(data: Path) -> Iterator[tuple[str, str, str]]:
         yield "foreign test", "srd", question
 
 
-def fitted(examples: Sequence[Asked], is_true: Sequence[bool]) -> ConfidenceModel:
+def fitted(
+    examples: Sequence[Asked], is_true: Sequence[bool], names: Sequence[str]
+) -> ConfidenceModel:
     """Return the logistic model that makes what is true most likely (Newton's method, a ridge)."""
-    x = np.array([[1.0, *(each.features[name] for name in FEATURES)] for each in examples])
+    x = np.array([[1.0, *(each.features[name] for name in names)] for each in examples])
     y = np.array(is_true, dtype=float)
     best = np.zeros(x.shape[1])
-    ridge = RIDGE * np.diag([0.0, *[1.0] * len(FEATURES)])
+    ridge = RIDGE * np.diag([0.0, *[1.0] * len(names)])
     for _ in range(50):
         p = 1 / (1 + np.exp(-x @ best))
         slope = x.T @ (p - y) + ridge @ best
         curve = (x * (p * (1 - p))[:, None]).T @ x + ridge
         best -= np.linalg.solve(curve, slope)
-    weights = {name: round(float(w), 2) for name, w in zip(FEATURES, best[1:], strict=True)}
+    weights = {name: round(float(w), 2) for name, w in zip(names, best[1:], strict=True)}
     return ConfidenceModel(weights, round(float(best[0]), 2))
 
 
@@ -258,11 +260,11 @@ def main() -> None:
     model, least = HERE, Answering().min_confidence
     if options.fit:
         fitting = [each for each in examples if _is_read(each) and _is_for_fitting(each)]
-        model = fitted(fitting, [each.is_answerable for each in fitting])
+        model = fitted(fitting, [each.is_answerable for each in fitting], sorted(HERE.weights))
         least = round(threshold_of(model, fitting), 2)
         # Of the others only quotations are judged: whether a short answer is right, these tell.
         short = [each for each in fitting if each.kind == "ohr whole"]
-        right = fitted(short, [each.is_right for each in short])
+        right = fitted(short, [each.is_right for each in short], sorted(RIGHT.weights))
         sys.stdout.write(f"HERE = {model}\nRIGHT = {right}\nmin_confidence = {least}\n")
     report(model, least, [each for each in examples if not _is_for_fitting(each)])
     samples(least)

@@ -104,7 +104,8 @@ class Evidence:
             notes = (self.figure.calculation,) if self.figure.calculation else ()
             return replace(draft, short=self.figure.short, short_spans=spans, notes=notes)
         best = self.read[0].short
-        return replace(draft, short=best.text, short_spans=best.spans)
+        notes = (best.calculation,) if best.calculation else ()
+        return replace(draft, short=best.text, short_spans=best.spans, notes=notes)
 
 
 class Asker:

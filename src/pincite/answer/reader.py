@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pincite.answer.polarity import decided, yes_or_no
 from pincite.answer.quotes import ConfidenceModel, QuoteCandidate
+from pincite.answer.reckoning import reckoned, said_choice
 from pincite.answer.sentences import row_shown
 from pincite.answer.values import Source
 from pincite.answer.wanted import Wanted
@@ -48,6 +49,7 @@ DEFINES = 4.0  # what a piece that says what a term means is worth to who asks f
 UNDECIDED = -3.0  # the likelihood of yes or no by what a clause says of what is, as a logarithm
 DECIDES = 4.0  # logits of a clause that has all the words of a question for yes or no
 MIN_DECIDING = 5  # tokens of a sentence or row that says yes or no
+RECKONED = 4.0  # what a figure that is made of the right cells is worth, as a logarithm
 LONGEST = 40  # tokens of a short answer
 MAX_TOLD_CHARS = 400  # of a sentence that is a short answer as a whole
 MAX_DOCUMENT_CHARS = 2_000_000  # in which the question's names are looked for
@@ -59,6 +61,9 @@ SAYS_LITTLE = frozenset(
 GUESSED = 0.5  # what a word is worth that one without a home was taken for
 TINY = -30.0  # the logarithm of what is impossible
 _NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # a capital inside a sentence
+MOST_AHEAD = 4.0  # in score, of the best window before those of other documents
+AGREEING = 4  # windows behind the best that may say the same
+_WORD = re.compile(r"\w+")
 _FORMULA = re.compile(r"\$(?=[^$\n]{0,200}[\\=^_{])[^$\n]{1,200}(?<!\\)\$")
 _OF_FIGURE = re.compile(r"\d")
 _BEFORE = re.compile(r"(?:\\?[$€£¥~<>≥≤±+-] ?)+$|\d[\d.,]*$")
@@ -74,26 +79,30 @@ _CLOSES = re.compile(r"[^()\n]{0,60}\)")
 HERE = ConfidenceModel(
     {
         "answers": 0.58,
-        "document": 2.13,
-        "hit": 1.04,
-        "names": 1.43,
-        "place": -0.04,
-        "rarest": 0.15,
-        "words": 2.14,
+        "document": 1.75,
+        "hit": 0.51,
+        "names": 1.53,
+        "rival": 0.38,
+        "words": 1.58,
     },
-    -5.01,
+    -5.21,
 )
 RIGHT = ConfidenceModel(
     {
-        "answers": 0.58,
-        "document": 3.83,
-        "hit": -2.33,
-        "names": 4.31,
-        "place": 0.14,
-        "rarest": 0.54,
-        "words": -1.86,
+        "agree": 0.81,
+        "answers": 0.42,
+        "document": 1.25,
+        "hit": 0.11,
+        "length": -0.69,
+        "names": 0.41,
+        "place": 0.57,
+        "polar": 1.86,
+        "rival": 0.17,
+        "row": -0.59,
+        "said": 1.01,
+        "words": -1.07,
     },
-    -5.93,
+    -0.99,
 )
 
 
@@ -106,6 +115,7 @@ class ShortAnswer:
     spans: tuple[Span, ...]  # none for yes and no
     place: float  # how likely they are those that answer: a logarithm
     leans_on: str = ""  # what has to speak of the question: a row and head, a deciding clause
+    calculation: str = ""  # of a figure that stands nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +166,6 @@ class AnswerReader:
         asked = Wanted.by(query.text)
         found = []
         shares = self._shares(query)
-        rarest = dict([max(shares.items(), key=itemgetter(1))]) if shares else {}
         for (window, hit), reading in zip(chosen, read, strict=True):
             analyzer = self._index.opened.analyzer_of(window.source.span.doc_id)
             share = partial(_share, shares, analyzer)
@@ -166,7 +175,9 @@ class AnswerReader:
             said = f"{window.heading} {short.leans_on or window.text}"
             words = share(said)  # what else stands in the window is of something else
             known = {"answers": reading.answers, "place": short.place, "hit": hit, "words": words}
-            known |= {"rarest": float(_share(rarest, analyzer, said) > 0) if rarest else 1.0}
+            unit = short.piece.unit
+            known["said"] = share(window.source.text[unit.start : unit.end])
+            known |= {"polar": float(asked.is_polar), "row": float(short.piece.row >= 0)}
             known |= {"document": 1.0, "names": 1.0}  # looked up for the best one alone
             score = ANSWERS * reading.answers + PLACE * short.place + HIT * hit + WORDS * words
             if asked.term and asked.is_defined(window, short.piece):
@@ -174,9 +185,9 @@ class AnswerReader:
             found.append(WindowAnswer(window, short, score, known))
         found.sort(key=attrgetter("score"), reverse=True)
         if found:
-            found[0] = replace(
-                found[0], features={**found[0].features, **self._about(query, found[0])}
-            )
+            more = {**_beside(found), **self._about(query, found[0])}
+            more["length"] = math.log(max(1, len(query.content_words)))
+            found[0] = replace(found[0], features={**found[0].features, **more})
         return found
 
     def _about(self, query: ParsedQuery, best: WindowAnswer) -> dict[str, float]:
@@ -257,6 +268,23 @@ def _average(values: Sequence[float], weights: Sequence[float]) -> float:
     return float(np.average(values, weights=weights)) if sum(weights) else 1.0
 
 
+def _beside(found: Sequence[WindowAnswer]) -> dict[str, float]:
+    """Return how much better the best window is than those of other documents, and who agrees."""
+    best = found[0]
+    home = best.window.source.span.doc_id
+    others = (each.score for each in found if each.window.source.span.doc_id != home)
+    rival = best.score - next(others, -math.inf)
+    words = {*_WORD.findall(best.short.text.lower())}
+    same = [
+        2 * len(words.intersection(_WORD.findall(each.short.text.lower()))) >= len(words) > 0
+        for each in found[1 : 1 + AGREEING]
+    ]
+    return {
+        "rival": max(-1.0, min(MOST_AHEAD, rival)),
+        "agree": sum(same) / len(same) if same else 0.0,
+    }
+
+
 def _share(shares: Mapping[str, float], analyzer: Analyzer, words: str) -> float:
     """Return how much of what a question asks about some words have."""
     terms = {*analyzer.terms(words)}
@@ -273,14 +301,13 @@ def short_answer(
 
     ``share`` tells how much of the question some words say.
     """
+    if asked.reckons and (found := reckoned(asked.question, asked.reckons, window, share)):
+        spans = tuple(cell.span for cell in found.cells)
+        return ShortAnswer(
+            plain(found.text), found.piece, spans, RECKONED, found.leans_on, found.calculation
+        )
     if asked.is_polar:
-        decides = _evidence(window, reading, share)
-        if decides is None:
-            return None
-        clause = _clause(window, decides)
-        # A clause that neither forbids, permits nor requires decides less.
-        place = 0.0 if decided(asked.question, clause) else UNDECIDED
-        return ShortAnswer(yes_or_no(asked.question, clause), decides, (), place, clause)
+        return _decision(window, reading, asked, share)
     pieces = window.pieces
     owner = owners(pieces, reading)
     is_open = np.array([asked.allows(piece) and asked.fits(window, piece) for piece in pieces])
@@ -313,6 +340,22 @@ def short_answer(
     at = piece.span.start + start - piece.start
     span = Span(piece.span.doc_id, at, at + len(words))
     return ShortAnswer(plain(words), piece, (span,), place)
+
+
+def _decision(
+    window: ReadingWindow, reading: PassageReading, asked: Wanted, share: Callable[[str], float]
+) -> ShortAnswer | None:
+    """Return yes or no, or the one of two directions that a question names, by what decides."""
+    decides = _evidence(window, reading, share)
+    if decides is None:
+        return None
+    clause = _clause(window, decides)
+    if asked.reckons == "choice":  # neither yes nor no says which
+        chosen = said_choice(asked.question, clause)
+        return ShortAnswer(chosen, decides, (), 0.0, clause) if chosen else None
+    # A clause that neither forbids, permits nor requires decides less.
+    place = 0.0 if decided(asked.question, clause) else UNDECIDED
+    return ShortAnswer(yes_or_no(asked.question, clause), decides, (), place, clause)
 
 
 def whole_words(text: str, start: int, end: int, within: tuple[int, int]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pincite.answer.quotes import asked_term, defined
+from pincite.answer.reckoning import Reckoning, asked_reckoning
 from pincite.answer.windows import ReadingWindow, WindowPiece
 from pincite.model.editions import years
 
@@ -100,6 +101,7 @@ class Wanted:
     is_told: bool  # what it asks for takes a sentence: a reason, a duty, several things
     years: set[int]
     quarters: set[int]
+    reckons: Reckoning  # what it wants of several cells of a table
     term: str  # whose meaning it asks for; empty if it asks for something else
 
     @classmethod
@@ -114,6 +116,7 @@ class Wanted:
             bool(_ASKS_TO_TELL.search(question)),
             years(question),
             quarters(question),
+            asked_reckoning(question),
             asked_term(question),
         )
 

@@ -55,6 +55,7 @@ on Sundays all day, and where boats that are longer than twelve metres keep away
 |---|---|---|
 | Visiting boats | 4,310 | 3,977 |
 | Rescue calls | 61 | 58 |
+| Lost anchors | 4 | 9 |
 """
 
 
@@ -82,6 +83,34 @@ def test_the_short_answer_is_found(asker: Asker, question: str, short: str) -> N
     answer = asker.answer(question)
     assert short in answer.short
     assert answer.state == "found"
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "calculation"),
+    [
+        ("Did visiting boats increase or decrease from 2020 to 2021?", "increase", ""),
+        ("Did lost anchors rise or fall from 2020 to 2021?", "fall", ""),
+        ("What was the change in visiting boats from 2020 to 2021?", "333", "4310 - 3977 = 333"),
+        (
+            "What was the percentage increase in rescue calls from 2020 to 2021?",
+            "5.17%",
+            "(61 - 58) / 58 * 100 = 5.17%",
+        ),
+        ("How many rescue calls were there in 2020 and 2021 combined?", "119", "58 + 61 = 119"),
+        ("Which of the figures was the lowest in 2021?", "Lost anchors", ""),
+    ],
+)
+def test_cells_are_reckoned_with(asker: Asker, question: str, short: str, calculation: str) -> None:
+    answer = asker.answer(question)
+    assert answer.short == short
+    assert answer.notes == ((calculation,) if calculation else ())
+    cells = {RULES[span.start : span.end] for span in answer.short_spans}
+    assert cells and cells <= {"4,310", "3,977", "61", "58", "4", "9", "Lost anchors"}
+
+
+def test_what_the_cells_do_not_say_is_not_reckoned(asker: Asker) -> None:
+    answer = asker.answer("What was the change in visiting boats from 2017 to 2021?")
+    assert not any("4310" in note for note in answer.notes)
 
 
 def test_a_short_answer_stands_inside_its_quotation(asker: Asker) -> None:
