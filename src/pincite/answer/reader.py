@@ -64,6 +64,7 @@ _NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # 
 MOST_AHEAD = 4.0  # in score, of the best window before those of other documents
 AGREEING = 4  # windows behind the best that may say the same
 _WORD = re.compile(r"\w+")
+_OWNS = re.compile(r"['’]s?$")
 _FORMULA = re.compile(r"\$(?=[^$\n]{0,200}[\\=^_{])[^$\n]{1,200}(?<!\\)\$")
 _OF_FIGURE = re.compile(r"\d")
 _BEFORE = re.compile(r"(?:\\?[$€£¥~<>≥≤±+-] ?)+$|\d[\d.,]*$")
@@ -234,13 +235,25 @@ class AnswerReader:
             for term, weight in query.content_weights.items()
             if weight or term not in SAYS_LITTLE
         }
-        total = sum(worth.values()) or 1.0
         analyzer = self._index.opened.analyzer
+        for name in self._names_chosen(query):
+            for term in analyzer.terms(name):
+                worth.pop(term, None)
+        total = sum(worth.values()) or 1.0
         guessed = {term for word in query.corrections.values() for term in analyzer.word(word)}
         return {
             term: weight * (GUESSED if term in guessed else 1.0) / total
             for term, weight in worth.items()
         }
+
+    def _names_chosen(self, query: ParsedQuery) -> list[str]:
+        """Return the names that the one document which the asker chose need not say: its own."""
+        chosen = query.filters.documents
+        if len(chosen) != 1 or self._index.snapshot.meta(chosen[0]) is None:
+            return []
+        text = self._index.snapshot.text(chosen[0])[:MAX_DOCUMENT_CHARS].lower()
+        names = (_OWNS.sub("", name) for name in _NAME.findall(query.text)[:MAX_DIFFERENT_WORDS])
+        return [name for name in names if name.lower() not in text]
 
     def _chosen(
         self, query: ParsedQuery, passages: Sequence[Passage], sources: Sequence[Source]

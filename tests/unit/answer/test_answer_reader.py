@@ -18,7 +18,7 @@ from pincite.api import Index
 from pincite.model.sentences import TextUnit
 from pincite.model.settings import Answering, Settings
 from pincite.model.tables import Table, cell_at
-from pincite.model.types import Span
+from pincite.model.types import Filters, Span
 
 RULES = """\
 # Harbour Rules
@@ -131,6 +131,14 @@ def test_words_that_no_document_has_are_asked_about_too(asker: Asker) -> None:
         evidence = asker.found(question)
         assert evidence.features["words"] < 0.5
         assert Asker(index).answer(question).state != "found"
+
+
+def test_a_document_that_was_chosen_need_not_say_its_name(asker: Asker) -> None:
+    question = "How many visiting boats did the port of Northhaven's count in 2020?"
+    named = asker.found(question, filters=Filters(documents=("rules.md",)))
+    assert named.read[0].short.text == "3,977"
+    assert named.features["words"] > asker.found(question).features["words"]
+    assert asker.found(question, filters=Filters(documents=("*.md",))).features["words"] < 1
 
 
 @pytest.mark.parametrize(
