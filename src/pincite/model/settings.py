@@ -161,7 +161,7 @@ class AnswerSettings:
     # Below this probability that the documents answer, they are said not to; 0 always answers, but
     # for places that are named and not there. At this value one answerable question in twelve is
     # left out, and most of those whose document is not there (decision 38).
-    min_confidence: float = 0.38
+    min_confidence: float = 0.35
     # A sentence that its sources do not support: "mark" shows words as they come and says so
     # behind them; "drop" shows each sentence only once it is checked, and leaves such ones out.
     unsupported: Literal["mark", "drop"] = "mark"
