@@ -61,7 +61,7 @@ SAYS_LITTLE = frozenset(
 GUESSED = 0.5  # what a word is worth that one without a home was taken for
 TINY = -30.0  # the logarithm of what is impossible
 _NAME = re.compile(r"(?<=[\w,;:'’\"”)] )[\"“(]?([A-Z][\w&.'’-]*\w)")  # a capital inside a sentence
-MOST_AHEAD = 4.0  # in score, of the best window before those of other documents
+MAX_AHEAD = 4.0  # in score, of the best window before those of other documents
 AGREEING = 4  # windows behind the best that may say the same
 _WORD = re.compile(r"\w+")
 _OWNS = re.compile(r"['’]s?$")
@@ -293,7 +293,7 @@ def _beside(found: Sequence[WindowAnswer]) -> dict[str, float]:
         for each in found[1 : 1 + AGREEING]
     ]
     return {
-        "rival": max(-1.0, min(MOST_AHEAD, rival)),
+        "rival": max(-1.0, min(MAX_AHEAD, rival)),
         "agree": sum(same) / len(same) if same else 0.0,
     }
 
