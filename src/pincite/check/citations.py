@@ -67,6 +67,7 @@ _BACK = lazy_pattern(
     r"(?<![\w.])(?P<word>[Ii]bid(?:em)?\.?|[Ii]d\.|[Ee]bd\.|[Ee]benda|[Ll]oc\. cit\.|[Oo]p\. cit\.)"
     r"(?:,?\s(?:at\s)?(?=[§\d(pPA-Z]))?"
 )
+_ITEMS_ALONE = lazy_pattern(r"(?:\([0-9A-Za-z]{1,5}\)){1,8}(?![\w(])")
 _NOTE = lazy_pattern(
     r"(?<!\])\[\^?(?P<notes>\w{1,4}(?:[,;–-]\s?\d{1,3}){0,8})\](?![:(])|(?P<raised>[¹²³⁴-⁹⁰]{1,3})"
 )
@@ -360,7 +361,12 @@ def _backs(text: str) -> Iterator[WrittenCitation]:
     for match in _BACK.finditer(text):
         page = _PAGE_ALONE.match(text, match.end())
         end = page.end() if page else match.start() + len(match.group().rstrip(" ,at"))
-        yield WrittenCitation(match.start(), end, "back", page=page["page"] if page else "")
+        key = ""
+        if items := _ITEMS_ALONE.match(text, match.end()):  # "id. at (b)(1)": of that section
+            key, end = locator_key(items.group()), items.end()
+        yield WrittenCitation(
+            match.start(), end, "back", key=key, page=page["page"] if page else ""
+        )
 
 
 def _notes(text: str) -> Iterator[WrittenCitation]:
@@ -413,8 +419,9 @@ def _resolved_backs(
     done: list[WrittenCitation] = []
     for each in found:
         if each.kind == "back" and known is not None:
+            key = f"{known.key.partition('(')[0]}{each.key}" if each.key else known.key
             each = replace(
-                each, key=known.key, within=known.within, work=known.work, years=known.years,
+                each, key=key, within=known.within, work=known.work, years=known.years,
                 page=each.page or known.page, notes=known.notes,
             )  # fmt: skip
         elif (

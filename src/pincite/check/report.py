@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from pincite.check.values import CheckedClaim, CheckReport, CheckVerdict
+from pincite.check.values import CheckedClaim, CheckReport, CheckVerdict, SourceEvidence
+from pincite.model.markup import plain
 
 # What each verdict is called, and its colour.
 NAMES: dict[CheckVerdict, tuple[str, str]] = {
@@ -26,6 +27,8 @@ NAMES: dict[CheckVerdict, tuple[str, str]] = {
 }
 _LEVELS = {"red": "error", "yellow": "warning"}
 _HTML_COLOURS = {"green": "#1a6b2f", "blue": "#1f4e9c", "yellow": "#7a5200", "red": "#a51d1d"}
+_SHOWN = 200  # characters of a place that is only cited
+_BLANK_LINES = re.compile(r"\n\s*\n")
 _LINE_END = re.compile(r"\n")
 
 
@@ -99,49 +102,64 @@ _PAGE = """<!doctype html>
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <title>{title}</title><style>
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; }}
+main {{ padding: 0 1rem; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ border-top: 1px solid #bbb; padding: .5rem; text-align: left; vertical-align: top; }}
 td {{ width: 42%; overflow-wrap: anywhere; white-space: pre-wrap; }}
-td:first-child {{ width: 16%; font-weight: 600; }}
+td:first-child {{ width: 16%; font-weight: 600; }} td small {{ font-weight: 400; }}
+tbody th {{ background: #eee; }}
 del {{ background: #fbd5d5; }} ins {{ background: #d3f0d8; text-decoration: none; }}
 small {{ color: #444; }} img {{ max-width: 100%; border: 1px solid #bbb; }}
 </style></head><body><main><h1>{title}</h1><p>{summary}</p>{notes}
 <table><thead><tr><th scope="col">verdict</th><th scope="col">as written</th>
-<th scope="col">in the source</th></tr></thead><tbody>
+<th scope="col">in the source</th></tr></thead>
 {rows}
-</tbody></table></main></body></html>
+</table></main></body></html>
 """
 
 
 Pictures = Mapping[tuple[str, int], bytes]  # of pages, as PNG, by document and page
 
 
-def html(report: CheckReport, name: str, pictures: Pictures | None = None) -> str:
+def html(report: CheckReport, name: str, pictures: Pictures | None = None, text: str = "") -> str:
     """Return a page of its own with each claim beside what its source says; nothing is loaded.
 
-    Pictures of the pages stand in it as well, each behind the first claim that has it.
+    What somebody has to look at comes first. Pictures of the pages stand in it as well, each behind
+    the first claim that has it, and of a ``text`` the lines in which the claims stand.
     """
     counts = ", ".join(f"{count} {NAMES[v][0]}" for v, count in sorted(report.counts.items()))
-    left = dict(pictures or {})
+    left, starts = dict(pictures or {}), line_of(text) if text else []
+    good = [claim for claim in report.claims if not claim.failed]
+    parts = (("To look at", report.failed), ("What holds, or is of other works", good))
     return _PAGE.format(
         title=escape(f"Check of {name}"),
-        summary=escape(counts or "nothing in it claims to come from a source"),
+        summary=escape(_summary(report, counts)),
         notes="".join(f"<p>{escape(note)}</p>" for note in report.notes),
-        rows="\n".join(_row(claim, left) for claim in report.claims),
+        rows="\n".join(
+            f'<tbody><tr><th scope="rowgroup" colspan="3">{heading}</th></tr>\n'
+            + "\n".join(_row(claim, left, starts) for claim in claims)
+            + "</tbody>"
+            for heading, claims in parts
+            if claims
+        ),
     )
 
 
-def _row(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes]) -> str:
+def _summary(report: CheckReport, counts: str) -> str:
+    if not counts:
+        return "Nothing in it claims to come from a source."
+    return f"{len(report.failed)} of {len(report.claims)} to look at: {counts}"
+
+
+def _row(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes], starts: list[int]) -> str:
     words, colour = NAMES[claim.verdict]
-    sure = "" if claim.probability is None else f"<br><small>p = {claim.probability:.2f}</small>"
-    reason = f"<br><small>{escape(claim.reason)}</small>" if claim.reason else ""
-    written = escape(claim.text) + (
-        f"<br><small>{escape(claim.cited)}</small>" if claim.cited else ""
-    )
-    source = ""
-    if claim.evidence is not None:
-        where = f"<br><small>{escape(claim.evidence.citation)}</small>"
-        source = escape(claim.evidence.text) + where
+    told = [f"line {position(starts, claim.start)[0]}"] if starts else []
+    told += [claim.reason] if claim.reason else []
+    told += [] if claim.probability is None else [f"p = {claim.probability:.2f}"]
+    why = "".join(f"<br><small>{escape(each)}</small>" for each in told)
+    written = escape(" ".join(claim.text.split()))
+    written += f"<br><small>{escape(claim.cited)}</small>" if claim.cited else ""
+    source = "" if claim.evidence is None else _source(claim, claim.evidence)
     if claim.changes:
         source += "<br>" + " ".join(
             f"<del>{escape(each.written)}</del> <ins>{escape(each.source)}</ins>"
@@ -149,9 +167,15 @@ def _row(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes]) -> str:
         )
     source += _picture(claim, pictures)
     style = f' style="color:{_HTML_COLOURS[colour]}"'
-    return (
-        f"<tr><td{style}>{escape(words)}{sure}{reason}</td><td>{written}</td><td>{source}</td></tr>"
-    )
+    return f"<tr><td{style}>{escape(words)}{why}</td><td>{written}</td><td>{source}</td></tr>"
+
+
+def _source(claim: CheckedClaim, evidence: SourceEvidence) -> str:
+    """Return the words of the source and where they stand; of a place that is there, its start."""
+    words = _BLANK_LINES.sub("\n", plain(evidence.text).strip())
+    if claim.kind == "citation" and len(words) > _SHOWN:
+        words = f"{words[:_SHOWN]}…"
+    return f"{escape(words)}<br><small>{escape(evidence.citation)}</small>"
 
 
 def _picture(claim: CheckedClaim, pictures: dict[tuple[str, int], bytes]) -> str:

@@ -137,7 +137,7 @@ def weighed(
         reason = f"the place does not say {', '.join(stray[:3])}"
         return "number_differs", reason, min(sure, RULED_OUT)
     if sure < MIN_PROBABILITY:
-        return "not_supported", "the place says little of this", sure
+        return "not_supported", "the place does not clearly say this", sure
     return "supported", "", sure
 
 

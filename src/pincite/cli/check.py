@@ -45,7 +45,7 @@ def check(call: Call, file: Path, is_all: bool, sarif: Path | None, html: Path |
 
         write_text(sarif, json_line(reports.sarif(report, text, name)) + "\n")
     if html is not None:
-        write_text(html, reports.html(report, name, pictures))
+        write_text(html, reports.html(report, name, pictures, text))
     if call.as_json:
         print_json(report.plain())
     else:

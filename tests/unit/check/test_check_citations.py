@@ -87,3 +87,8 @@ def test_a_hostile_text_takes_time_that_grows_with_its_length(piece: str) -> Non
     started = time.process_time()
     read_claims(text)
     assert time.process_time() - started < 20
+
+
+def test_the_same_section_may_be_cited_by_an_item_alone() -> None:
+    first, again = written_citations("It says so (§ 97.119(a)), and how fast (id. at (b)(1)).")
+    assert (first.key, again.key, again.kind) == ("97.119(a)", "97.119(b)(1)", "back")

@@ -27,7 +27,17 @@ def test_a_page_escapes_and_loads_nothing() -> None:
     assert "&lt;b&gt;two" in page and "a &lt;note&gt;" in page and "draft &lt;1&gt;.md" in page
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
-    assert "1 altered, 1 exact" in page
+    assert "1 of 2 to look at: 1 altered, 1 exact" in page
+
+
+def test_what_failed_comes_first_with_its_line() -> None:
+    page = html(CheckReport(REPORT.claims[::-1]), "draft.md", text=TEXT)
+    assert (
+        page.index("To look at")
+        < page.index("line 2")
+        < page.index("What holds")
+        < page.index("line 1")
+    )
 
 
 def test_sarif_names_lines_of_what_failed() -> None:
