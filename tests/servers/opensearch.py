@@ -289,8 +289,13 @@ class OpenSearch(ServerProcess):
 
     def manager(self) -> OpenSearchNode:
         """Return the node that the others elected."""
-        one = next(node for node in self.nodes if node.is_running())
-        name = self.ask(one, "/_cat/cluster_manager?format=json")[0]["node"]
+        for node in self.nodes:
+            # One that has just joined the others may not listen yet.
+            with suppress(OSError):
+                name = self.ask(node, "/_cat/cluster_manager?format=json")[0]["node"]
+                break
+        else:
+            raise RuntimeError("no node answers")
         return next(node for node in self.nodes if node.name == name)
 
     def kill(self) -> None:
