@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,6 +15,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason='needs: pip install "pincite[serve]"')
 
+from pincite.answer.asker import Asker
 from pincite.api import Index
 from pincite.model.errors import SourceError
 from pincite.read.load import find_files
@@ -71,6 +74,32 @@ def test_no_area_shows_what_a_key_may_not_see(home: Path) -> None:
     for address, told in zip(addresses, run(ask()), strict=True):
         assert "is the villain" not in told.text and "Plots" not in told.text, address
         assert told.status_code < 500
+
+
+def test_a_streamed_answer_ends_as_a_part_and_follows_the_question_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before: list[list[str]] = []
+    ask = Asker.ask
+
+    def asked(self: Asker, question: str, **how: Any) -> Any:
+        before.append([each.text for each in how["history"]])
+        yield from ask(self, question, **how)
+
+    monkeypatch.setattr(Asker, "ask", asked)
+
+    async def work() -> list[str]:
+        async with client(home / "index") as opened:
+            streamed = await opened.get("/answer?q=what+does+the+butler+do&ask=1")
+            addresses = ("", "&before=what+does+the+butler+do")
+            pages = [await opened.get(f"/?q=and+who+serves&ask=1{a}") for a in addresses]
+            return [each.text for each in (streamed, *pages)]
+
+    streamed, alone, after = run(work())
+    (event,) = re.findall(r"event: part\ndata: (.*)", streamed)
+    assert 'id="answer" data-part data-done' in json.loads(event)["html"]
+    assert "data-done" in alone and "data-done" in after
+    assert before == [[], [], ["what does the butler do"]]
 
 
 def test_pages_are_drawn_in_a_child_and_only_of_the_file_that_was_ingested(home: Path) -> None:

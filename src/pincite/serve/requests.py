@@ -387,7 +387,12 @@ def add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         if isinstance(error.__cause__, OSError):  # a body is kept in a file while it comes
             return tell(request, no_room(error.__cause__))
-        told = tell(request, ServiceError(str(error.detail), error.status_code))
+        refusal = ServiceError(str(error.detail), error.status_code)
+        is_browser = "text/html" in request.headers.get("accept", "")
+        if error.status_code == 404 and is_browser and request.method == "GET":
+            nowhere = ServiceError("There is no such page", 404, hint="the address may be old")
+            return cast(Response, request.app.state.error_page(request, nowhere))
+        told = tell(request, refusal)
         told.headers.update(error.headers or {})
         return told
 

@@ -169,6 +169,48 @@ def test_a_thumb_is_a_judgement(open_page: Opener, folder: Path) -> None:
     expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_count(0)
 
 
+def test_task_9_judge_and_see_the_measure(open_page: Opener) -> None:
+    page = open_page("/", q="error E-07", width=1440)
+    page.locator(".hit").first.get_by_role("button", name="It answers").click()
+    expect(page.locator(".hit").first.locator("[aria-pressed=true]")).to_have_count(1)
+    page.get_by_role("link", name="Quality").click()
+    page.get_by_role("button", name="Ask them all").click()
+    # Too few for an interval: figures alone.
+    expect(page.locator("#run .note")).to_contain_text("too few")
+    expect(page.locator("#run .card")).to_contain_text("nDCG@10")
+    expect(page.locator("#run svg.interval")).to_have_count(0)
+
+
+def test_from_nothing_to_the_first_cited_place(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Four clicks, and no page that says that something did not work."""
+    empty = tmp_path_factory.mktemp("empty") / "index"
+    with (
+        served(empty, settings(rate_per_minute=0)) as address,
+        opened_pages(browser, address) as opener,
+    ):
+        page = opener("/", width=1440)
+        expect(page.locator("#drop")).to_be_visible()
+        page.get_by_role("button", name="Try the samples").click()
+        done = page.locator("#jobs li", has_text="electrical-code-2024.md")
+        expect(done).to_contain_text("ready:", timeout=120_000)
+        done.get_by_role("link", name="Ask about it").click()
+        page.locator("#q").fill(RODS)
+        page.get_by_role("button", name="Ask").click()
+        expect(page.locator("#answer[data-done] .sources a").first).to_contain_text("250.56(B)")
+        expect(page.locator("#reader")).to_contain_text("2.4 m")
+
+
+def test_an_unknown_address_is_a_page(open_page: Opener) -> None:
+    page = open_page("/")
+    headers = {"accept": "text/html"}
+    told = page.request.get(page.url + "nothing/here", headers=headers)
+    assert told.status == 404 and "There is no such page" in told.text()
+    told = page.request.get(page.url + "v1/nothing", headers={"accept": "application/json"})
+    assert told.json()["error"]["code"] == 404 or told.status == 404
+
+
 def test_the_graph_is_walked_by_picture_and_by_list(open_page: Opener) -> None:
     page = open_page("/library", doc=SMALL)
     page.locator("summary", has_text="graph").click()

@@ -8,26 +8,36 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
 
 from pincite.measure import charts
 from pincite.measure.grades import parse_all
 from pincite.measure.learning import importances
 from pincite.measure.report import headline_of, sections, spots_of
-from pincite.measure.runs import PipelineRun, Run, RunAnswer, RunHit, load_run, same_questions
+from pincite.measure.runs import (
+    PipelineRun,
+    Run,
+    RunAnswer,
+    RunHit,
+    load_run,
+    run_name,
+    same_questions,
+    save_run,
+)
 from pincite.measure.statistics import confidence
-from pincite.measure.summary import against_baseline, measures_of, summarise
+from pincite.measure.summary import against_baseline, evaluate, measures_of, summarise
 from pincite.model.errors import ModelError, SourceError, StoreError, StoreUnavailable
 from pincite.search.build import PRESETS
 from pincite.search.learned import load_model
 from pincite.search.reader import IndexReader
+from pincite.serve import feedback_routes
 from pincite.serve.errors import ServiceError
 from pincite.serve.metrics import STEP_SECONDS
-from pincite.serve.page.look import Look, PageRoute, TheLook, render, slices
-from pincite.serve.requests import Reader
+from pincite.serve.page.look import Look, PageRoute, TheLook, read_all, render, slices
+from pincite.serve.requests import Reader, Visit, Writer
 from pincite.serve.service import SearchService
 
 MAX_RUNS = 200
@@ -317,18 +327,47 @@ def live(service: SearchService) -> dict[str, Any]:
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 # Intervals are resampled when a run is looked at for the first time.
 SECONDS = 60.0
+# With fewer questions an interval says less than it seems to.
+FEW = 20
+
+
+@router.post("/measure/run")
+async def run_now(visit: Writer, c: Annotated[str, Form(max_length=100)] = "") -> Response:
+    """Ask all questions that were judged here, and keep the run."""
+    chosen, file = visit.collection(c), feedback_routes.file_of(visit, c)
+    _check_sees_all(visit)
+
+    def work(indexes: dict[str, IndexReader]) -> None:
+        if not judged_count(file):
+            raise ServiceError("nothing was judged yet", 409, hint="judge some places first")
+        for index in indexes.values():
+            run = evaluate(index, file).run
+            save_run(run, chosen.folder / "runs" / run_name(run))
+
+    await read_all(visit, [chosen.name], work, None, SECONDS)
+    return RedirectResponse(Look(c=c).url("/measure"), 303)
+
+
+def judged_count(file: Path) -> int:
+    """Return how many questions have a place that was judged."""
+    return sum(bool(q.places or q.rejected) for q in feedback_routes.read(file).questions)
+
+
+def _check_sees_all(visit: Visit) -> None:
+    if visit.caller.access is not None:
+        raise ServiceError(
+            "runs show questions and places of all documents",
+            403,
+            hint="use a key that sees all documents",
+        )
 
 
 @router.get("/measure")
 async def measure(request: Request, look: TheLook, visit: Reader) -> Response:
     """Show a stored run and, to who may see them, the figures of the service."""
     chosen, service = visit.collection(look.c), visit.service
-    if visit.caller.access is not None:
-        raise ServiceError(
-            "runs show questions and places of all documents",
-            403,
-            hint="use a key that sees all: pincite keys add NAME --all-documents",
-        )
+    _check_sees_all(visit)
+    file = chosen.folder / service.limits.feedback if service.limits.feedback else None
 
     def show(index: IndexReader | None) -> Response:
         runs = stored(chosen.folder / "runs")
@@ -340,6 +379,9 @@ async def measure(request: Request, look: TheLook, visit: Reader) -> Response:
             problem = f"{error.message}: {error.hint}".replace(str(chosen.folder), chosen.name)
         values: dict[str, Any] = {
             "runs": runs,
+            "judged": judged_count(file) if file and not is_live_alone else 0,
+            "may_write": visit.caller.may("write"),
+            "few": FEW,
             "found": found,
             "problem": problem,
             "drawn": lambda: drawn(found) if found else {},

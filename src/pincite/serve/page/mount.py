@@ -22,7 +22,7 @@ from pincite.serve.page import (
     why_page,
 )
 from pincite.serve.page.drawing import Drawing
-from pincite.serve.page.look import FOLDER, Look, PageRoute, render
+from pincite.serve.page.look import FOLDER, Look, PageRoute, error_page, render
 from pincite.serve.requests import KEY_COOKIE, TheService
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -107,6 +107,7 @@ class Static(StaticFiles):
 def add_page(app: FastAPI) -> None:
     """Serve the page and its files."""
     app.state.drawing = Drawing()
+    app.state.error_page = error_page
     for router in ROUTERS:
         app.include_router(router)
     app.mount("/static", Static(directory=FOLDER / "static"), name="static")

@@ -200,7 +200,7 @@ def rects(boxes: Sequence[Box]) -> list[Rect]:
     """Return the boxes of a passage's lines, lines below each other as one.
 
     >>> rects([Box(0, 5, 1, 0.1, 0.1, 0.5, 0.12), Box(5, 9, 1, 0.1, 0.12, 0.4, 0.14)])
-    [Rect(x=9.4, y=9.6, width=41.2, height=4.8)]
+    [Rect(x=9.4, y=9.8, width=41.2, height=4.4)]
     """
     merged: list[list[float]] = []
     for box in boxes:
@@ -211,9 +211,9 @@ def rects(boxes: Sequence[Box]) -> list[Rect]:
         else:
             merged.append([box.x0, box.y0, box.x1, box.y1])
     return [
-        Rect(*(round(100 * share, 2) for share in (x0 - 0.006, y0 - 0.004, w, h)))
+        Rect(*(round(100 * share, 2) for share in (x0 - 0.006, y0 - 0.002, w, h)))
         for x0, y0, x1, y1 in merged
-        for w, h in [(x1 - x0 + 0.012, y1 - y0 + 0.008)]
+        for w, h in [(x1 - x0 + 0.012, y1 - y0 + 0.004)]
     ]
 
 

@@ -27,7 +27,7 @@ function bring() {
   } else if ("chosen" in open.dataset) {
     window.scrollTo(0, top === null ? 0 : window.scrollY + top - innerHeight / 3);
   }
-  for (const here of document.querySelectorAll("#contents [aria-current]")) here.scrollIntoView({ block: "nearest" });
+  for (const here of document.querySelectorAll("#contents [aria-current], #scope .documents [aria-current]")) here.scrollIntoView({ block: "nearest" });
 }
 
 // Previews: by pointing or by the focus, and gone with Escape.
