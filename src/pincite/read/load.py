@@ -48,6 +48,10 @@ from pincite.read.structure.clauses import clause_tree, with_rows
 # As YAML or TOML writes it: access: gm, "access": [gm], access = ["gm"].
 _ACCESS = re.compile(r"[ \t]*[\"']?access[\"']?[ \t]*[:=](.*)", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_TAG = r"""(?:"[^"]*+"|'[^']*+'|[^\s"'\[\]{}>|&*!,][^"'\[\]{},]*+)[ \t]*+"""
+_LISTED = re.compile(rf"\[[ \t]*+(?:{_TAG}(?:,[ \t]*+|(?=\])))*+\]|(?:{_TAG}(?:,[ \t]*+|$))*+")
+_ACCESS_INSIDE = re.compile(r"[ \t]*(?:-[ \t]*)?[{?].*?\baccess\b", re.IGNORECASE)
+_VALUE = re.compile(r"[ \t]*(?:$|[\"']?[\w-]+[\"']?[ \t]*[:=]|-[ \t])")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}  # of YAML and of TOML, with what ends them
 
@@ -55,8 +59,8 @@ _FENCES = {"---": ("---", "..."), "+++": ("+++",)}  # of YAML and of TOML, with 
 def access_tags(text: str, name: str = "") -> dict[str, str]:
     """Return ``access`` with its tags, separated by commas; nothing where all may see it.
 
-    Whoever writes ``access:`` wants to keep something back: one that names no tag, or that stands
-    in front matter without an end, is refused.
+    Whoever writes ``access:`` wants to keep something back: one that names no tag, that stands in
+    front matter without an end, or that is written in a way that is not read here, is refused.
 
     >>> access_tags("---\\ntitle: Plots\\naccess: [gm, author]\\n---\\n# Plots\\n")
     {'access': 'gm,author'}
@@ -72,35 +76,47 @@ def access_tags(text: str, name: str = "") -> dict[str, str]:
                 if item is None:
                     break
                 listed.append(item.group(1))
-            parts = (_COMMENT.sub("", each).strip(" \t[]").split(",") for each in listed)
-            tags = [tag for part in chain(*parts) if (tag := part.strip(" \t\"'"))]
-            if not tags:
-                raise SourceError(
-                    f"{name}: access names nobody", hint="write access: gm, or take the line out"
-                )
             if not is_closed:
                 raise SourceError(
                     f"{name}: the front matter that names access has no end",
                     hint="write --- in a line of its own below it",
                 )
+            values = [_COMMENT.sub("", each).strip() for each in listed]
+            if not all(map(_LISTED.fullmatch, values)):
+                raise _unread(name)
+            parts = (each.strip(" \t[]").split(",") for each in values)
+            tags = [tag for part in chain(*parts) if (tag := part.strip(" \t\"'"))]
+            if not tags:
+                raise SourceError(
+                    f"{name}: access names nobody", hint="write access: gm, or take the line out"
+                )
             return {"access": ",".join(tags)}
+        if is_closed and _ACCESS_INSIDE.match(line):
+            raise _unread(name)
     return {}
+
+
+def _unread(name: str) -> SourceError:
+    return SourceError(
+        f"{name}: the front matter names access in a way that is not read",
+        hint="write the tags in one line: access: [staff, board]",
+    )
 
 
 def _front_matter(text: str) -> tuple[list[str], bool]:
     """Return the lines between two fences at the top, and whether the second one is there.
 
-    Without it, what stands together below the first.
+    Without it, the lines below the first that look like values of keys.
     """
     start = text.lstrip("\ufeff \t\r\n")
     ends = _FENCES.get(start[:3], ())
     lines = start.splitlines() if ends else []
-    if not lines or _COMMENT.sub("", lines[0][3:]).strip():
+    if not lines or _COMMENT.sub("", lines[0][3:]).strip().lower() not in ("", "yaml", "toml"):
         return [], False
     for at, line in enumerate(lines[1:], 1):
         if _COMMENT.sub("", line).rstrip() in ends:
             return lines[1:at], True
-    return list(takewhile(str.strip, lines[1:])), False
+    return list(takewhile(_VALUE.match, lines[1:])), False
 
 
 # The ending tells the format; its module is imported when the first such file comes.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -140,6 +142,8 @@ def test_access_tags_hide_documents(index: Index) -> None:
         ("--- # who may read\naccess: gm\n--- # so far\n", "gm"),
         ("\n\ufeff\n---\naccess: gm\n---\n", "gm"),
         ('+++\naccess = ["gm", "author"]\n+++\n', "gm,author"),
+        ("---yaml\naccess: gm\n---\n", "gm"),
+        ("---\naccess: [ 'gm' , \"the author\" ]\n---\n", "gm,the author"),
         ("--- a rule, then text\naccess: gm\n---\n", None),
         ("text\n---\naccess: gm\n---\n", None),
     ],
@@ -151,6 +155,33 @@ def test_front_matter_names_who_may_read(text: str, tags: str | None) -> None:
 def test_access_for_nobody_is_a_mistake() -> None:
     with pytest.raises(SourceError, match=r"x\.md: access names nobody"):
         access_tags("---\naccess: []\n---\n", "x.md")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "access: [gm", "access: [gm,\n  author]", "access: {gm", "access: >\n  gm", "access: 'gm",
+        "? access\n: gm", "{title: Plots, access: gm}", "{access: [gm]}", "access: *readers",
+        "access:\n  - [gm",
+    ],
+)  # fmt: skip
+def test_access_that_cannot_be_read_is_a_mistake(written: str) -> None:
+    with pytest.raises(SourceError, match=r"x\.md: the front matter names access in a way"):
+        access_tags(f"---\n{written}\n---\n# Plots\n", "x.md")
+
+
+def test_a_long_list_of_tags_is_read_at_once() -> None:
+    started = time.thread_time()
+    for ending in ("]", "{"):
+        with suppress(SourceError):
+            access_tags(f"---\naccess: [{'a b, ' * 20_000}{ending}\n---\n", "x.md")
+    assert time.thread_time() - started < 1.0
+
+
+@pytest.mark.parametrize("text", ["---\n\naccess: [gm\n", "---\ntitle: x\n\naccess: gm\n# x\n"])
+def test_blank_lines_are_no_end_of_front_matter(text: str) -> None:
+    with pytest.raises(SourceError, match=r"has no end"):
+        access_tags(text, "x.md")
 
 
 def test_access_in_front_matter_without_an_end_is_a_mistake() -> None:
