@@ -437,9 +437,9 @@ def _embed(
             closing(VectorCache(encoder, home)) as cache,
             nullcontext() if is_quick else connected(settings.cluster) as cluster,
         ):
-            encoding = _Encoding(snapshot, settings, cache, cluster, sum(len(e.rows) for e in work))
+            encoding = _Encoding(settings, cache, cluster, sum(len(e.rows) for e in work))
             for each in work:
-                yield from encoding.of(each)
+                yield from encoding.of(each, location)
                 if encoding.is_too_slow:
                     return
                 if arrays := encoding.arrays(each):
@@ -484,14 +484,9 @@ class _Encoding:
     """One model's work on some segments."""
 
     def __init__(
-        self,
-        snapshot: Snapshot,
-        settings: Settings,
-        cache: VectorCache,
-        cluster: Cluster | None,
-        total: int,
+        self, settings: Settings, cache: VectorCache, cluster: Cluster | None, total: int
     ) -> None:
-        self.snapshot, self.settings = snapshot, settings
+        self.settings = settings
         self.cache, self.cluster = cache, cluster
         self.total, self.done, self.without = total, 0, 0
         spec = cache.encoder.spec
@@ -504,10 +499,21 @@ class _Encoding:
         self._found: list[Array] = []
         self._tokens: list[Tokens] = []
 
-    def of(self, work: _SegmentToDo) -> Iterator[EncodingProgress]:
-        """Encode the rows of a segment; stops where all of them would take too long."""
+    def of(self, work: _SegmentToDo, location: str | Path) -> Iterator[EncodingProgress]:
+        """Encode the rows of a segment; stops where all of them would take too long.
+
+        It is read as it is now: each segment's vectors are a new generation, and a server forgets
+        the one that the work began with before the work is done.
+        """
         self._rows, self._found, self._tokens = [], [], []
-        batches = _batches(self.snapshot, work.part, work.rows, self.cache.encoder)
+        name = work.part.entry.name
+        with open_snapshot(location, self.settings.store) as snapshot:
+            part = next((each for each in snapshot.segments if each.entry.name == name), None)
+            if part is not None:  # or it was merged meanwhile
+                rows = work.rows[part.live_rows()[work.rows]]
+                yield from self._encoded(_batches(snapshot, part, rows, self.cache.encoder))
+
+    def _encoded(self, batches: Iterator[tuple[_Batch, list[str]]]) -> Iterator[EncodingProgress]:
         for batch, encoded, codes in encode_batches(
             batches,
             self.cache,

@@ -20,6 +20,7 @@ from pincite.model.errors import ConfigError, PinciteError, StoreUnavailable, be
 from pincite.model.settings import Settings, load_settings
 from pincite.store.location import open_engine, open_snapshot
 from pincite.store.server import snapshot as retention
+from pincite.update import embed_index, without_vectors
 
 SECRET = "pa55-w0rd"
 
@@ -163,6 +164,19 @@ def test_a_reader_that_sleeps_too_long_is_told(
         engine.close()
         with pytest.raises(StoreUnavailable, match="replaced long ago"):
             old.found_by(["1.2"])
+
+
+def test_encoding_outlives_the_generations_that_it_makes(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each segment's vectors are a generation, and those before are kept for a while only."""
+    url = f"{postgres.url}#encodes_{uuid4().hex[:8]}"
+    for number in range(3):
+        build(url, {f"{number}.md": rules(number)})
+    monkeypatch.setattr(retention, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(retention, "GRACE_SECONDS", 0.0)
+    assert list(embed_index(url, Settings()))[-1].done
+    assert without_vectors(url, Settings()) == (0, 0)
 
 
 def test_the_folder_beside_is_one_for_all_who_read(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -259,9 +260,16 @@ def _to_merge(segments: Iterable[SegmentEntry]) -> list[SegmentEntry]:
             return [entry]
         classes[_size_class(entry)].append(entry)
     for group in classes.values():
-        merged = sum(entry.chunks for entry in group[:MERGE_FACTOR])
-        if len(group) >= MERGE_FACTOR and merged <= MERGED_CHUNKS:
+        if len(group) < MERGE_FACTOR:
+            continue
+        if sum(entry.chunks for entry in group[:MERGE_FACTOR]) <= MERGED_CHUNKS:
             return group[:MERGE_FACTOR]
+        # Large ones: as many of the smallest as memory allows.
+        smallest = sorted(group, key=attrgetter("chunks"))[:MERGE_FACTOR]
+        sizes = accumulate(entry.chunks for entry in smallest)
+        some = smallest[: sum(size <= MERGED_CHUNKS for size in sizes)]
+        if len(some) > 1:
+            return [entry for entry in group if entry in some]
     return []
 
 
