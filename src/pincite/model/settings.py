@@ -209,7 +209,8 @@ class StoreSettings:
 class ServeSettings:
     """What `pincite serve` allows; limits are those of one worker process."""
 
-    # Threads that search, show and read at the same time; 0: two for each processor.
+    # Threads that search, show and read at the same time; 0: one for each processor, two where an
+    # index is in a server.
     threads: int = 0
     # Requests a minute of one key that does not say otherwise; 0: no limit.
     rate_per_minute: int = 1200

@@ -95,6 +95,7 @@ class PlaceReader:
     """The places of an index by name: show them, cite them, look up a cell."""
 
     location: str | Path = ""  # empty if something else opened it
+    shown_generation: int | None = None  # what is told to those who do not see all; None: the own
     snapshot: Snapshot
 
     @classmethod

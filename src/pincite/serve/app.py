@@ -283,7 +283,8 @@ def create_app(
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-api-key"],
         )
-    app.add_middleware(Envelope, service=service)
+    direct = {"/v1/search": search_routes.direct_search}
+    app.add_middleware(Envelope, service=service, direct=direct)
     return app
 
 

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -27,6 +28,7 @@ from pincite.answer.values import (
 from pincite.model.errors import PinciteError, StoreError
 from pincite.model.types import Filters
 from pincite.search.reader import IndexReader
+from pincite.serve.collections import ServedCollection
 from pincite.serve.errors import ServiceError, took_too_long
 from pincite.serve.reading import generation_of
 from pincite.serve.requests import (
@@ -60,13 +62,14 @@ class AnswerStream:
     def __init__(
         self,
         visit: Visit,
+        collection: ServedCollection,
         lease: AbstractContextManager[IndexReader],
         make: Make,
         *,
         is_streamed: bool = True,
     ) -> None:
         self.generation = 0  # that the answer is from, once it has begun
-        self._is_streamed = is_streamed
+        self._is_streamed, self._told = is_streamed, collection.told
         self._lane = visit.service.reading
         self._service, self._owner = visit.service, visit.caller.id
         self._steps = self._made(lease, make)
@@ -83,6 +86,9 @@ class AnswerStream:
                 for event in events:
                     if isinstance(event, ErrorEvent):
                         raise event.error
+                    if isinstance(event, CompleteEvent) and event.answer.notes:
+                        notes = tuple(map(self._told, event.answer.notes))
+                        event = CompleteEvent(replace(event.answer, notes=notes))
                     yield event
 
     def _next(self) -> Event | None:
@@ -293,7 +299,8 @@ class AnswerRequest:
         def make(index: IndexReader) -> Generator[Event]:
             return Asker(index).ask(self.question, **self._how)
 
-        stream = AnswerStream(self.visit, self._lease(), make, is_streamed=is_streamed)
+        where = self.visit, self.collection, self._lease()
+        stream = AnswerStream(*where, make, is_streamed=is_streamed)
         await stream.begin()
         return stream
 

@@ -15,12 +15,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import blake2b
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
+from urllib.parse import urlsplit
 
 from pincite.client.values import ClientJob
 from pincite.index.opened import OpenIndex
@@ -41,6 +45,7 @@ from pincite.search.reader import IndexReader
 from pincite.serve.access import locked
 from pincite.store.files import delete, explained, is_running, sha256_of, write_durably
 from pincite.store.location import GenerationPoller, Location, exists, shape_of
+from pincite.store.snapshot import Snapshot
 from pincite.update import correct_card, embed_index, ingest_files, remove
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready. Those with a
@@ -88,17 +93,23 @@ class OpenGeneration:
         return view
 
     def _made(self, tags: tuple[str, ...] | None, threshold: float) -> IndexReader:
-        opened = self.index.opened
+        opened, number = self.index.opened, None
         if tags is not None:
             opened = self.seen_by(tags).opened if threshold else opened.seen_by(tags)
+        if tags is not None:
+            number = _number_of(opened.snapshot)
         if opened is self.index.opened and not threshold:
-            return self.index
+            view = copy(self.index)  # nothing is hidden, so far
+            view.shown_generation = number
+            return view
         settings = self._settings
         if threshold:
             # Who names a threshold waits for it: hits that nobody read would pass it unseen.
             rerank = replace(settings.rerank, enabled=True, threshold=threshold, budget_ms=0)
             settings = replace(settings, rerank=rerank)
-        return IndexReader(opened, settings, metrics=self._metrics)
+        view = IndexReader(opened, settings, metrics=self._metrics)
+        view.shown_generation = number
+        return view
 
     def count(self, users: int = 0, *, retires: bool = False) -> bool:
         """Note who comes and goes; True if it is closed: it has retired, and nobody uses it."""
@@ -111,6 +122,17 @@ class OpenGeneration:
             self._with_threshold.clear()
             self.index.close()
         return is_over
+
+
+def _number_of(snapshot: Snapshot) -> int:
+    """Return a number that is another one when another document is seen, or one has changed.
+
+    The generation's own would count documents that are hidden.
+    """
+    seen = blake2b(digest_size=6)  # JSON's numbers are exact for so many bits
+    for header in sorted(snapshot.headers(), key=itemgetter(0)):
+        seen.update(repr(header).encode())
+    return int.from_bytes(seen.digest())
 
 
 _Views = OrderedDict[tuple[tuple[str, ...] | None, float], IndexReader]
@@ -186,11 +208,21 @@ class ServedCollection:
         except StoreUnavailable as error:
             raise _told_others(self.name, error) from error
         except PinciteError as error:
-            names = {str(self.folder), str(self.folder.absolute()), redact_url(self.location)}
-            for each in sorted(names, key=len, reverse=True):
-                error.message = error.message.replace(each, self.name)
-                error.hint = error.hint.replace(each, self.name)
+            error.message, error.hint = self.told(error.message), self.told(error.hint)
             raise
+
+    def told(self, text: str) -> str:
+        """Return a text for others: without folders, and addresses of services that are asked."""
+        names = {str(self.folder), str(self.folder.absolute()), redact_url(self.location)}
+        known = {name: self.name for name in names}
+        settings = self.settings
+        for url in (settings.answer.url, settings.rerank.url, settings.embedding.url):
+            if url:
+                parts = urlsplit(redact_url(url))
+                known |= {parts.netloc: "its service", parts.hostname or parts.netloc: "its host"}
+        for each in sorted(known, key=len, reverse=True):
+            text = text.replace(each, known[each])
+        return text
 
     def refresh(self, within: float = 0.0) -> bool:
         """Serve the newest generation; True if it is another one than before.

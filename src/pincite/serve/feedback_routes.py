@@ -43,9 +43,25 @@ def file_of(visit: Visit, collection: str, query: str | None = None) -> Path:
     return chosen.folder / name
 
 
+# What each file had when it was read or written last: one judgement more is no reason to read
+# thousands again.
+_read: dict[Path, tuple[tuple[int, int, int], QuestionSet]] = {}
+
+
 def read(file: Path) -> QuestionSet:
     """Return all judgements; none if nothing was judged yet."""
-    return load(file) if file.exists() else QuestionSet(file.stem, [])
+    if not file.exists():
+        return QuestionSet(file.stem, [])
+    stamp = _stamp(file)
+    known = _read.get(file)
+    if known is None or known[0] != stamp:
+        known = _read[file] = (stamp, load(file))
+    return known[1]
+
+
+def _stamp(file: Path) -> tuple[int, int, int]:
+    facts = file.stat()
+    return facts.st_mtime_ns, facts.st_ino, facts.st_size
 
 
 def change(file: Path, work: Callable[[QuestionSet], QuestionSet]) -> QuestionSet:
@@ -58,6 +74,7 @@ def change(file: Path, work: Callable[[QuestionSet], QuestionSet]) -> QuestionSe
             raise ServiceError(f"{MAX_QUESTIONS:,} questions were judged: start a new file", 409)
         if new is not old:
             save(new, file)
+            _read[file] = (_stamp(file), new)
         return new
 
 

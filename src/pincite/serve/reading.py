@@ -26,7 +26,9 @@ MAX_PLACES = 5000
 
 
 def generation_of(index: IndexReader) -> int:
-    return index.snapshot.manifest.generation
+    """Return the number that replies tell; for some it counts only what they see."""
+    shown = index.shown_generation
+    return index.snapshot.manifest.generation if shown is None else shown
 
 
 def meaning_share(index: IndexReader) -> float:

@@ -12,12 +12,22 @@ from collections.abc import (
     Callable,
     Generator,
     Iterator,
+    Mapping,
     MutableMapping,
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import GenericAlias
-from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ParamSpec,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -425,8 +435,11 @@ logger = logging.getLogger("pincite.serve")
 class Envelope:
     """The outermost part of the service: nothing leaves or enters without passing here."""
 
-    def __init__(self, app: App, service: SearchService) -> None:
+    def __init__(
+        self, app: App, service: SearchService, direct: Mapping[str, Callable[[App], App]]
+    ) -> None:
         self.app = app
+        self.direct = {path: make(app) for path, make in direct.items()}
         self.service = service
         allowed = {each.strip().casefold() for each in service.limits.hosts.split(",")} - {""}
         # Without keys a page of any site could reach the service through a name of its own.
@@ -444,7 +457,8 @@ class Envelope:
         try:
             request.check(self.hosts, self.origins)
             with request.known():
-                await self.app(scope, request.receive, request.send)
+                answer = self.direct.get(scope["path"], self.app)
+                await answer(scope, request.receive, request.send)
         except ServiceError as error:
             await request.refuse(error)
         except asyncio.CancelledError:

@@ -131,6 +131,8 @@ def run(
     check_exposure(address, options.keys, is_open=is_open)
     app = create_app(places, settings, options)  # before binding: mistakes are told at once
     check_free(address)
+    if options.keys is not None:  # what some may not read is not for all users of this machine
+        os.umask(os.umask(0) | 0o007)
     announce()
     common: dict[str, Any] = {
         "host": address.host,

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from pincite.answer.asker import Message
-from pincite.model.errors import ConfigError, PinciteError
+from pincite.model.errors import ConfigError, PinciteError, is_server
 from pincite.model.settings import Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
@@ -136,7 +136,9 @@ class SearchService:
             name: ServedCollection(name, place, settings, self.reranking)
             for name, place in places.items()
         }
-        threads = self.limits.threads or 2 * (os.cpu_count() or 1)
+        # Threads of Python take turns: more of them than processors wait for servers, or in vain.
+        share = 2 if any(map(is_server, places.values())) else 1
+        threads = self.limits.threads or share * (os.cpu_count() or 1)
         self.searching = Work("search", threads, self.limits.queue)
         self.scoring = Work("score", max(1, threads // 4), self.limits.queue)
         self.reading = Work("read", max(1, threads // 4), self.limits.queue)

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
+from pincite.encode.encoders import ASKER
 from pincite.serve.errors import overloaded, took_too_long
 
 P = ParamSpec("P")
@@ -22,7 +23,7 @@ T = TypeVar("T")
 class _QueuedCall:
     """One piece of work: a call or, where the call returns a generator, the steps of that."""
 
-    __slots__ = ("call", "ended", "is_given_up", "is_part", "owner", "seconds", "steps")
+    __slots__ = ("call", "context", "ended", "is_given_up", "is_part", "owner", "seconds", "steps")
 
     def __init__(
         self,
@@ -33,6 +34,8 @@ class _QueuedCall:
         is_part: bool,
     ) -> None:
         self.owner, self.call = owner, call
+        self.context = contextvars.copy_context()
+        self.context.run(ASKER.set, owner)
         self.ended = ended  # told once what came of it
         self.is_part = is_part  # of something that was let in before
         self.is_given_up = False
@@ -43,12 +46,12 @@ class _QueuedCall:
         """Work until somebody else may have a turn; return what came of it if this is done."""
         try:
             if self.steps is None:
-                result = None if self.is_given_up else self.call()
+                result = None if self.is_given_up else self.context.run(self.call)
                 if not isinstance(result, Generator):
                     return result, None
                 self.steps = result
             if not self.is_given_up:
-                next(self.steps)
+                self.context.run(next, self.steps)
                 return None
             self.steps.close()
             return None, None
@@ -205,7 +208,6 @@ class Work:
         def give_up(answer: asyncio.Future[Any]) -> None:
             piece.is_given_up = answer.cancelled()
 
-        call = partial(contextvars.copy_context().run, call)
         piece = _QueuedCall(owner, call, ended, is_part=is_part)
         self.pending += 1
         answer.add_done_callback(give_up)
