@@ -3,6 +3,7 @@
     simulate --seeds 5000     faults of a simulated disk at any write step
     kill --runs 1000          real processes, SIGKILL at random times and at each named write point
     rot --files 500           damaged files: noticed, named, repaired
+    flip --bits 10            bits flipped in every file of an index, one after the other
     swap --swaps 100          new generations while searches run in a service
     restart --times 200       SIGTERM while requests run: the service ends what it began
     recover --chunks 100000   seconds until an index is back after a kill, or repaired
@@ -27,6 +28,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     sizes = {"simulate": ("seeds", 5000), "kill": ("runs", 1000), "rot": ("files", 500)}
+    sizes |= {"flip": ("bits", 10)}
     for command, (name, size) in sizes.items():
         added = commands.add_parser(command)
         added.add_argument(f"--{name}", type=int, default=size, dest="size")
@@ -71,6 +73,10 @@ def played(chosen: argparse.Namespace) -> tuple[str, list[str], str]:
         return (*recovery.run(chosen.chunks), "recover")
     import rot
 
+    if chosen.command == "flip":
+        found = rot.flip_each(chosen.size, chosen.seed)
+        last = f"{sum(row.flips for row in found.rows.values())} bits in {found.files} files"
+        return rot.flipped_table(found), found.failures, last
     found = rot.run(chosen.size, chosen.seed)
     return rot.table(found), found.failures, rot.last_line(found)
 

@@ -32,8 +32,12 @@ from fault_workload import (
 
 from pincite.api import Index
 from pincite.index import builder
+from pincite.maintain.copy import copy_index
+from pincite.maintain.exchange import export_index
 from pincite.maintain.repair import Repair, repair_index
 from pincite.model.errors import PinciteError
+from pincite.serve.collections import ServedCollection
+from pincite.store.location import open_snapshot
 from pincite.store.manifest import current, damage
 
 
@@ -175,6 +179,113 @@ def run(files: int, seed: int = 0) -> Found:
                 found.failures.append(f"{number} {kind} {way.__name__}: {error!r}")
             shutil.rmtree(folder)
     return found
+
+
+@dataclass
+class FlippedRow:
+    """The counts of one kind of file of which one bit was flipped."""
+
+    flips: int = 0
+    noticed: int = 0  # doctor names the file
+    refused: Counter[str] = field(default_factory=Counter)  # by reader: it says so
+    same: Counter[str] = field(default_factory=Counter)  # it reads other files: nothing differs
+    repaired: int = 0  # after the repair and the next ingest it is as a clean one
+
+
+@dataclass
+class FlippedBits:
+    rows: dict[str, FlippedRow] = field(default_factory=lambda: defaultdict(FlippedRow))
+    files: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def flip_each(bits: int, seed: int = 0) -> FlippedBits:
+    """Flip one bit in every file of an index, one after the other, and ask whoever reads it."""
+    found, dice = FlippedBits(), random.Random(seed)
+    wanted = {**{f"{i}.md": document(i, 1) for i in range(8)}, "9.md": document(9, 2)}
+    with scratch() as home, small_segments():
+        base = home / "base"
+        _build(base, wanted)
+        clean = {name: read(base, home / f"clean-{name}") for name, read in READERS.items()}
+        for kind, files in sorted(kinds(base).items()):
+            found.files += len(files)
+            for file in (each for each in files for _ in range(bits)):
+                folder = home / "damaged"
+                shutil.copytree(base, folder)
+                data = bytearray((folder / file).read_bytes())
+                at = dice.randrange(8 * len(data))
+                data[at // 8] ^= 1 << at % 8
+                (folder / file).write_bytes(data)
+                row = found.rows[kind]
+                row.flips += 1
+                try:
+                    _ask_all(folder, file, row, clean)
+                    _check_repair(folder, repair_index(folder), Row(), wanted)
+                    row.repaired += 1
+                except Exception as error:
+                    found.failures.append(f"{file}, bit {at}: {error!r}")
+                shutil.rmtree(folder)
+    return found
+
+
+def _ask_all(folder: Path, file: Path, row: FlippedRow, clean: dict[str, object]) -> None:
+    problems = damage(folder)
+    require(bool(problems), "not noticed")
+    named = any(part in problems[0] for part in (str(file), file.name))
+    require(named, f"{file} is not named: {problems}")
+    row.noticed += 1
+    for name, read in READERS.items():
+        aside = folder.parent / f"{name} of damaged"
+        try:
+            told = read(folder, aside)
+        except PinciteError:
+            row.refused[name] += 1
+        else:
+            require(told == clean[name], f"{name}: nothing was said, and it is not the same")
+            row.same[name] += 1
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _copied(folder: Path, aside: Path) -> object:
+    list(copy_index(folder, aside))
+    require(damage(aside) == [], "the copy is damaged")
+    return content(aside)
+
+
+def _exported(folder: Path, aside: Path) -> object:
+    with open_snapshot(folder) as snapshot:
+        list(export_index(snapshot, aside))
+    return {file.name: file.read_bytes() for file in sorted(aside.iterdir())}
+
+
+def _served(folder: Path, _: Path) -> object:
+    collection = ServedCollection("one", folder, WORDS)
+    try:
+        collection.refresh()
+        with collection.lease(None) as index:
+            hits = index.search("version paragraph section", 50).ranking.hits
+            return [hit.chunk_id for hit in hits]
+    finally:
+        collection.close()
+
+
+READERS: dict[str, Callable[[Path, Path], object]] = {
+    "copy": _copied, "export": _exported, "service": _served,
+}  # fmt: skip
+
+
+def flipped_table(found: FlippedBits) -> str:
+    head = ["file", "bits flipped", "named by doctor"]
+    head += [f"{name} {end}" for name in READERS for end in ("refused", "same")]
+    rows = [[*head, "repaired"], ["---"] * (len(head) + 1)]
+    sums = [0] * len(head)
+    for kind, row in sorted(found.rows.items()):
+        told = [count[name] for name in READERS for count in (row.refused, row.same)]
+        counts = [row.flips, row.noticed, *told, row.repaired]
+        sums = [a + b for a, b in zip(sums, counts, strict=True)]
+        rows.append([kind, *map(str, counts)])
+    rows.append(["all", *map(str, sums)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _examine(folder: Path, file: Path, row: Row, hits: object) -> None:

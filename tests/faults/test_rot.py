@@ -55,6 +55,12 @@ def spoil(file: Path, at: int | None = None) -> None:
 
 
 @pytest.mark.slow
+def test_a_bit_flipped_in_any_file_is_told_by_whoever_reads_it() -> None:
+    found = rot.flip_each(1)
+    assert found.failures == [] and found.files == sum(row.flips for row in found.rows.values())
+
+
+@pytest.mark.slow
 def test_every_damaged_file_is_noticed_and_repaired() -> None:
     found = rot.run(FILES)
     assert found.failures == []
