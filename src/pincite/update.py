@@ -500,27 +500,20 @@ class _Encoding:
         self._tokens: list[Tokens] = []
 
     def of(self, work: _SegmentToDo, location: str | Path) -> Iterator[EncodingProgress]:
-        """Encode the rows of a segment; stops where all of them would take too long.
+        """Encode the rows of a segment as it is now; stops where all would take too long.
 
-        It is read as it is now: each segment's vectors are a new generation, and a server forgets
-        the one that the work began with before the work is done.
+        Each segment's vectors are a generation: a server forgets that with which the work began.
         """
         self._rows, self._found, self._tokens = [], [], []
-        name = work.part.entry.name
         with open_snapshot(location, self.settings.store) as snapshot:
-            part = next((each for each in snapshot.segments if each.entry.name == name), None)
-            if part is not None:  # or it was merged meanwhile
-                rows = work.rows[part.live_rows()[work.rows]]
-                yield from self._encoded(_batches(snapshot, part, rows, self.cache.encoder))
+            for part in snapshot.segments:
+                if part.entry.name == work.part.entry.name:  # or it was merged meanwhile
+                    rows = work.rows[part.live_rows()[work.rows]]
+                    yield from self._encoded(_batches(snapshot, part, rows, self.cache.encoder))
 
     def _encoded(self, batches: Iterator[tuple[_Batch, list[str]]]) -> Iterator[EncodingProgress]:
-        for batch, encoded, codes in encode_batches(
-            batches,
-            self.cache,
-            self.settings.encoding,
-            self.cluster,
-            with_tokens=self.with_tokens,
-        ):
+        how = self.cache, self.settings.encoding, self.cluster
+        for batch, encoded, codes in encode_batches(batches, *how, with_tokens=self.with_tokens):
             self._tokens += [joined(codes)] if codes else []
             self._rows.append(batch.rows)
             self._found.append(encoded)

@@ -130,7 +130,7 @@ _TOKEN = re.compile(
 )
 _TWO_DIGITS = re.compile(r"\bFY ?['’]?(\d\d)(?!\d)", re.IGNORECASE)
 _REMARK = re.compile(r"\[[^\[\]]{0,80}\]")
-_POSSESSIVE = re.compile(r"['’].*$")
+_POSSESSIVE = re.compile(r"['’].*", re.DOTALL)
 _SIGNS = {"×": "*", "÷": "/", "–": "-", "−": "-", "—": "-"}
 _WORD_SIGNS = {
     "plus": "+", "minus": "-", "less": "-", "times": "*", "multiplied": "*", "divided": "/",

@@ -67,7 +67,7 @@ _WORD = re.compile(r"\w+")
 _OWNS = re.compile(r"['’]s?$")
 _FORMULA = re.compile(r"\$(?=[^$\n]{0,200}[\\=^_{])[^$\n]{1,200}(?<!\\)\$")
 _OF_FIGURE = re.compile(r"\d")
-_BEFORE = re.compile(r"(?:\\?[$€£¥~<>≥≤±+-] ?)+$|\d[\d.,]*$")
+_BEFORE = re.compile(r"(?:\\?[$€£¥~<>≥≤±+-] ?){1,9}$|\d[\d.,]{0,40}$")
 _NAME_BEFORE = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z][\w&’'.-]* ){1,3}$")
 _UNIT_BEHIND = re.compile(
     r"[\d.,]*\d|\s?(?:\\?%|°\s?[CF]?\b)"

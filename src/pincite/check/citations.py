@@ -137,7 +137,7 @@ _IS_WORK = lazy_pattern(
     r"|Const|Richtlinie|Direttiva|Directiva|Circular|Bulletin|Notice|Stat|Laws|Specification|Edition)\b"
     r"|\bSP \d"
     r"|\d\s(?:U\.?\s?S\.?\s?C|C\.?\s?F\.?\s?R)|\bR\. (?:Civ|Crim|App|Evid|Bankr)|^\d\d?-[KQ]\b"
-    r"|^[A-Z]{2,}[A-Za-z/]*(?:[ /-][A-Z]*\d[\w/:.-]*)?(?:\s\d\d\d\d)?$"
+    r"|^[A-Z]{2}[A-Za-z/]*(?:[ /-][A-Z]*\d[\w/:.-]{0,60})?(?:\s\d\d\d\d)?$"
     r"|^[A-Z][a-z]{0,3}[A-Z]{1,4}[a-z]?$"
     r"|^[a-z]{1,2}\.[a-z.]{1,6}$|^D\.\s?[Ll]gs|^D\.P\.R"
 )

@@ -204,7 +204,7 @@ _BEHIND = lazy_pattern(
 )
 _BOUND_CHARS = 48  # before a number, in which its bound stands
 _NEGATION = lazy_pattern(
-    rf"\b(?!no\.? ?\d)(?:{'|'.join(sorted(NEGATIONS))})\b|\w+n['’]t\b",  # no "Exception No. 2"
+    rf"\b(?!no\.? ?\d)(?:{'|'.join(sorted(NEGATIONS))})\b|\b\w+n['’]t\b",  # no "Exception No. 2"
     re.IGNORECASE,
 )
 _ORDER = (

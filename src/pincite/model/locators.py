@@ -341,7 +341,8 @@ _HEADINGS_CALLED = any_of(
     for form, owners in _OWNERS.items()
     if _BY_WORD[owners[0]].level and (form.endswith(".") or _plain(form) in map(_plain, owners))
 )
-_SEPARATOR = r"[ \t]*(?:[.:)—–]+|-(?![0-9]))?(?=[\s—–:]|$|(?<=[.:—–-])\S)[ \t]*"
+_BEHIND = r"(?=[\s—–:]|$|(?<=[.:—–-])\S)"
+_SEPARATOR = rf"(?:[ \t]*+(?:[.:)—–]+|-(?![0-9])){_BEHIND}|{_BEHIND})[ \t]*+"
 _HEADINGS = (
     lazy_pattern(
         rf"(?P<label>(?P<word>(?i:{_HEADINGS_CALLED})) (?:[–—-] )?"

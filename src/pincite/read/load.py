@@ -47,7 +47,7 @@ from pincite.read.structure.clauses import clause_tree, with_rows
 
 # As YAML or TOML writes it: access: gm, "access": [gm], access = ["gm"].
 _ACCESS = re.compile(r"[ \t]*[\"']?access[\"']?[ \t]*[:=](.*)", re.IGNORECASE)
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+_ITEM = re.compile(r"[ \t]*+-[ \t]++(.*)")
 _TAG = r"""(?:"[^"]*+"|'[^']*+'|[^\s"'\[\]{}>|&*!,][^"'\[\]{},]*+)[ \t]*+"""
 _LISTED = re.compile(rf"\[[ \t]*+(?:{_TAG}(?:,[ \t]*+|(?=\])))*+\]|(?:{_TAG}(?:,[ \t]*+|$))*+")
 _ACCESS_INSIDE = re.compile(r"[ \t]*(?:-[ \t]*)?[{?].*?\baccess\b", re.IGNORECASE)

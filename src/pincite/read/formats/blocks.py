@@ -16,7 +16,6 @@ from pincite.read.extracted import Block, BlockKind, ExtractedText
 
 _SPACE = re.compile(r"[^\S\n]+")
 _AROUND_BREAK = re.compile(r"(?<![^\S\n])[^\S\n]*\n\s*")
-_EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 _UNIT = re.compile(r"(?:^|[^\w])(?:[kcdmµμn]?m|ft|in|yd|mi|s|h)$")
 _RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
 _LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -77,10 +76,10 @@ class Inline:
 
 def _signed(words: str, signs: str) -> str:
     """Return the words between emphasis signs, white space outside, and no sign in vain."""
-    match = _EDGES.fullmatch(words)
-    if not signs or match is None or "*" in words or not any(c.isalnum() for c in words):
+    if not signs or "*" in words or not any(c.isalnum() for c in words):
         return words
-    before, inner, after = match.groups()
+    inner = words.strip()
+    before, after = words.split(inner, 1)
     inner = f"{signs}\n{signs}".join(line.strip() for line in inner.split("\n") if line.strip())
     return f"{before}{signs}{inner}{signs}{after}"
 

@@ -26,7 +26,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _BRACES = r"\{(?:[^{}]|\{[^{}]{0,40}\}){0,400}+\}"
-_COLUMNS = re.compile(rf"\s*(?:\[[a-z]\])?\s*{_BRACES}")
+_COLUMNS = re.compile(rf"\s*+(?:\[[a-z]\]\s*+)?{_BRACES}")
 _CAPTION = (
     r"\\caption\*?(?:\[[^\]]{0,200}\])?\s*\{(?P<caption>(?:[^{}]|\{[^{}]{0,200}\}){0,1000}+)\}"
 )
@@ -43,7 +43,9 @@ _NOTE_LINE = re.compile(r"^(?:\([a-z0-9]{1,2}\)|[*†‡¹²³]|\^|notes?:|sourc
 _LINE = re.compile(r"[^\n]*\n?")
 _RULE_LINE = re.compile(r"\s*(?:\\(?:hline|toprule|midrule|bottomrule|centering)\s*)*$")
 _ANY = -1  # cells of a row
-_CUT = re.compile(rf"[ \t]*\\begin\{{(?:tabular|longtable)\}}[ \t]*(?:\[[a-z]\])?[ \t]*{_BRACES}")
+_CUT = re.compile(
+    rf"[ \t]*+\\begin\{{(?:tabular|longtable)\}}[ \t]*+(?:\[[a-z]\][ \t]*+)?{_BRACES}"
+)
 _CUT_END = re.compile(r"\s{0,9}\\end\{(?:tabular|longtable)\}")
 _CELL_END = re.compile(r"(?<!\\)&")
 _ROW = re.compile(r"\\\\\s*(?:\\(?:hline|bottomrule)\s*)?$")

@@ -21,7 +21,7 @@ _LARGE = 1.4  # times the usual size of a page
 _LABEL = r"([A-Z]{1,3} ?[-–] ?|\d{1,3}[-–])?(\d{1,6}|[ivxlc]{1,7}|[IVXLC]{1,7})"
 _ALONE = re.compile(
     r"(?:(?i:page|p\.|seite|pagina|página)\s?)?[-–—|•·~\[(\s]*"
-    rf"{_LABEL}[-–—|•·~\])\s.]*(?:(?i:of|de|di|von|/)\s?\d{{1,4}})?[-–—|•·\s.]*"
+    rf"{_LABEL}[-–—|•·~\])\s.]*+(?:(?i:of|de|di|von|/)\s?\d{{1,4}})?[-–—|•·\s.]*"
 )
 _WORD = re.compile(_LABEL)
 _OF_SO_MANY = re.compile(rf"(?<!\S){_LABEL} ?(?:/|of) ?\d{{1,4}}$")

@@ -81,7 +81,7 @@ _TO_NAME = re.compile(
     rf"(?:(?:(?:of|to){_S}(?:the|that|such|said)|de{_S}(?:la|cette)|du){_S}(?P<name>[A-Z][\w.’'-]*"
     rf"(?:{_S}(?:(?:of|and|on|for|to){_S}(?:the{_S})?)?"
     rf"(?:[A-Z]\.(?={_S}[A-Z])|[A-Z][\w’'-]*|\([A-Z]{{2,}}\)|(?<=of.)\d{{4}})){{0,14}})"
-    rf"|(?:of|to){_S}(?P<code>(?i:title){_S}\d+|[A-Z]{{2,}}[\w.-]*(?:{_S}[A-Z]?[\d.-]+\d)?))"
+    rf"|(?:of|to){_S}(?P<code>(?i:title){_S}\d+|[A-Z]{{2}}[\w.-]*+(?:{_S}[A-Z]?[\d.-]+\d)?))"
 )
 _TO_SOMETHING = re.compile(rf"{_S}of{_S}\w")
 
