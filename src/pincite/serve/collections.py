@@ -19,8 +19,6 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import blake2b
-from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
@@ -43,9 +41,9 @@ from pincite.model.settings import ClusterSettings, Settings
 from pincite.search.metrics import Metrics
 from pincite.search.reader import IndexReader
 from pincite.serve.access import locked
+from pincite.serve.reading import seen_generation
 from pincite.store.files import delete, explained, is_running, sha256_of, write_durably
 from pincite.store.location import GenerationPoller, Location, exists, shape_of
-from pincite.store.snapshot import Snapshot
 from pincite.update import correct_card, embed_index, ingest_files, remove
 
 # Readers with the same tags share a view; so many kinds of readers are kept ready. Those with a
@@ -97,7 +95,7 @@ class OpenGeneration:
         if tags is not None:
             opened = self.seen_by(tags).opened if threshold else opened.seen_by(tags)
         if tags is not None:
-            number = _number_of(opened.snapshot)
+            number = seen_generation(opened.snapshot)
         if opened is self.index.opened and not threshold:
             view = copy(self.index)  # nothing is hidden, so far
             view.shown_generation = number
@@ -122,17 +120,6 @@ class OpenGeneration:
             self._with_threshold.clear()
             self.index.close()
         return is_over
-
-
-def _number_of(snapshot: Snapshot) -> int:
-    """Return a number that is another one when another document is seen, or one has changed.
-
-    The generation's own would count documents that are hidden.
-    """
-    seen = blake2b(digest_size=6)  # JSON's numbers are exact for so many bits
-    for header in sorted(snapshot.headers(), key=itemgetter(0)):
-        seen.update(repr(header).encode())
-    return int.from_bytes(seen.digest())
 
 
 _Views = OrderedDict[tuple[tuple[str, ...] | None, float], IndexReader]

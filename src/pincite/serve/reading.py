@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
+from hashlib import blake2b
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pincite.encode.models import spec_of
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
 # Candidates that an explanation lists after each stage; all of them are counted.
 LISTED = 50
 MAX_PLACES = 5000
+
+
+def seen_generation(snapshot: Snapshot) -> int:
+    """Return a number that is another one when another document is seen, or one has changed.
+
+    The generation's own would count documents that are hidden.
+    """
+    seen = blake2b(digest_size=6)  # JSON's numbers are exact for so many bits
+    for header in sorted(snapshot.headers(), key=itemgetter(0)):
+        seen.update(repr(header).encode())
+    return int.from_bytes(seen.digest())
 
 
 def generation_of(index: IndexReader) -> int:
