@@ -59,3 +59,16 @@ def test_a_changed_digit_is_told(
         list(read(index, tmp_path))
     assert "doctor" in told.value.hint
     assert not (tmp_path / "plain").exists()
+
+
+def test_a_service_makes_nothing_of_arrays_that_changed(tmp_path: Path) -> None:
+    """Whatever a bit does to them, it is told as damage, not as what broke on the way."""
+    file, folder = tmp_path / "rules.md", tmp_path / "index"
+    file.write_text(f"# Rules\n\n## 1 Rods\n\n{RULE}\n")
+    list(ingest_files([(file, "rules.md")], folder))
+    (arrays,) = folder.rglob("arrays.bin")
+    whole = arrays.read_bytes()
+    for at in range(7, len(whole), len(whole) // 60):
+        arrays.write_bytes(whole[:at] + bytes([whole[at] ^ 128]) + whole[at + 1 :])
+        with pytest.raises(StoreError, match="does not match its checksum"):
+            list(_served(folder, tmp_path))

@@ -43,11 +43,10 @@ from pincite.search.reader import IndexReader
 from pincite.serve.access import locked
 from pincite.serve.reading import seen_generation
 from pincite.store.files import delete, explained, is_running, sha256_of, write_durably
-from pincite.store.location import GenerationPoller, Location, exists, shape_of
+from pincite.store.location import GenerationPoller, Location, exists, open_snapshot, shape_of
 from pincite.update import correct_card, embed_index, ingest_files, remove
 
-# Readers with the same tags share a view; so many kinds of readers are kept ready. Those with a
-# threshold are counted apart: anybody may name one, and making a view takes long.
+# So many kinds of readers are kept ready, with a threshold as many again: anybody may name one.
 VIEWS = 16
 logger = logging.getLogger("pincite.serve")
 
@@ -55,12 +54,22 @@ logger = logging.getLogger("pincite.serve")
 class OpenGeneration:
     """One open generation, its views, and who is using it."""
 
-    def __init__(self, location: Location, settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        location: Location,
+        settings: Settings,
+        metrics: Metrics,
+        known: frozenset[str] = frozenset(),
+    ) -> None:
         self._settings = settings
         self._metrics = metrics
-        self.index = IndexReader(
-            OpenIndex.open(location, settings.store), settings, metrics=metrics
-        )
+        snapshot = open_snapshot(location, settings.store)
+        try:
+            self.verified = snapshot.verify(known)  # before anything is made of it
+            self.index = IndexReader(OpenIndex(snapshot), settings, metrics=metrics)
+        except BaseException:
+            snapshot.close()
+            raise
         self.number = self.index.snapshot.manifest.generation
         self._views: _Views = OrderedDict()
         self._with_threshold: _Views = OrderedDict()
@@ -265,9 +274,9 @@ class ServedCollection:
 
     def _opened(self) -> OpenGeneration:
         """Return the newest generation, ready to be asked."""
-        generation = OpenGeneration(self.location, self.settings, self.metrics)
+        generation = OpenGeneration(self.location, self.settings, self.metrics, self._verified)
+        self._verified = generation.verified
         try:
-            self._verified = generation.index.snapshot.verify(self._verified)
             generation.index.warm()
         except BaseException:
             generation.index.close()

@@ -257,7 +257,6 @@ def _grouped(pairs: Iterator[tuple[Place, str]]) -> dict[str, list[Place]]:
 
 _OWNED = "chunks c JOIN documents d ON d.number = c.document"
 _KEYED = f"SELECT DISTINCT k.key, d.id FROM {_OWNED} JOIN keys k ON k.ordinal = c.ordinal"
-_BELOW = "WHERE above IN (SELECT ordinal FROM chunks WHERE id IN ({})) ORDER BY ordinal"
 FROM_INDEX = "source_from_index"  # the way from an index in a folder to a document's file
 
 
@@ -424,15 +423,7 @@ class Snapshot:
         """Say which keys of fields will be asked for; a server reads them at once."""
 
     def expect_below(self, ids: Sequence[str]) -> None:
-        """Say that all that is below these chunks will be asked for: each level is read at once."""
-        known = self._kept_below.get(ids)
-        wanted = [chunk_id for chunk_id in ids if chunk_id not in known]
-        while wanted:
-            found: dict[str, list[Chunk]] = {chunk_id: [] for chunk_id in wanted}
-            for chunk in self._load(_BELOW, wanted):
-                found[chunk.parent or ""].append(chunk)
-            self._kept_below.put(found)
-            wanted = [c.id for below in found.values() for c in below if c.kind != "piece"]
+        """Say that all that is below these chunks will be asked for; a server reads it at once."""
 
     def found_by(self, keys: Iterable[str]) -> list[Chunk]:
         """Return the chunks with one of these normalised locators or titles, in document order."""

@@ -1,16 +1,11 @@
-"""Segments: which become one, and how often their database is asked."""
+"""Segments: which become one."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from pincite.api import Index
 from pincite.index.builder import MERGED_CHUNKS, _to_merge
-from pincite.model.settings import Settings
 from pincite.store.manifest import SegmentEntry
-from pincite.update import ingest_files
 
 
 def entry(number: int, chunks: int) -> SegmentEntry:
@@ -32,18 +27,3 @@ def test_segments_of_any_size_become_fewer(size: int) -> None:
 
 def test_segments_that_fill_memory_stay() -> None:
     assert _to_merge([entry(number, 200_000) for number in range(20)]) == []
-
-
-def test_the_rows_of_a_table_are_read_at_once(tmp_path: Path) -> None:
-    rows = "\n".join(f"| copper {n} | {n} mm |" for n in range(300))
-    text = f"# Wires\n\nTable 7 Copper conductors\n\n| Wire | Size |\n|---|---|\n{rows}\n"
-    (tmp_path / "wires.md").write_text(text, encoding="utf-8")
-    list(ingest_files([(tmp_path / "wires.md", "wires.md")], tmp_path / "index"))
-    with Index.open(tmp_path / "index", Settings()) as index:
-        index.search("anything else", 5)
-        asked: list[str] = []
-        for segment in index.snapshot.segments:
-            segment._database.set_trace_callback(asked.append)
-        found = index.search("size of copper 217", 5)
-        assert any("217" in passage.snippet for passage in found.passages)
-    assert len(asked) < 60
