@@ -7,27 +7,11 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Generator,
-    Iterator,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import GenericAlias
-from typing import (
-    Annotated,
-    Any,
-    ParamSpec,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
