@@ -76,8 +76,8 @@ def test_the_short_answer_is_boxed_on_its_page(open_page: Opener, short_words: l
     short_words.append("AOA DISAGREE alert")
     page = open_page("/", c="pdf", q="AOA DISAGREE alert software update", ask="1", width=1440)
     page.locator("#answer[data-done] .cite").first.click()
-    expect(page.locator("#reader rect.short").first).to_be_in_viewport()
-    whole = page.locator("#reader rect.cited").first.bounding_box()
-    part = page.locator("#reader rect.short").first.bounding_box()
+    expect(page.locator("#reader[data-chosen] rect.short").first).to_be_in_viewport()
+    whole = page.locator("#reader[data-chosen] rect.cited").first.bounding_box()
+    part = page.locator("#reader[data-chosen] rect.short").first.bounding_box()
     assert whole and part
     assert part["width"] < whole["width"] and part["height"] <= whole["height"] + 2
