@@ -13,7 +13,7 @@ from pincite import Index, find_files, ingest_files
 from pincite.model.errors import StoreError
 from pincite.model.tables import Cell, parse_table, row_names
 from pincite.model.types import Chunk
-from pincite.search.reader import TableCell
+from pincite.search.lookup import TableCell
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 QUESTIONS = [

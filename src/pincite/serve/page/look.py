@@ -143,7 +143,7 @@ def look_of(request: Request) -> Look:
         as_of=_short("as_of", asked.get("as_of", ""), DAY_CHARS),
         ask=asked.get("ask", "") == "1",
         doc=_short("doc", asked.get("doc", "")),
-        home=_short("dc", asked.get("dc", "")),
+        home=_short("dc", asked.get("dc", "")) if asked.get("doc") else "",
         at=_span("at", asked.get("at", "")),
         short=_spans("short", _short("short", asked.get("short", ""))),
         rest={n: _short(n, v) for n, v in asked.items() if n not in _OWN},
