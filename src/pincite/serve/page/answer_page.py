@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -39,7 +38,21 @@ STATES = {
 # What the best of several collections says is shown: an answer before places before nothing.
 ORDER = ("not_found", "candidates", "found")
 SHORT_CHARS = 100
-_NUMBERS = re.compile(r"(?:\s*\[\d+\])+\s*$")
+
+
+def without_numbers(text: str) -> str:
+    """Return a sentence without the numbers of its sources at its end.
+
+    >>> without_numbers("At least 2.4 m apart. [1] [2]")
+    'At least 2.4 m apart.'
+    """
+    text = text.rstrip()
+    while text.endswith("]"):
+        before, mark, number = text[:-1].rpartition("[")
+        if not (mark and number.isdecimal()):
+            break
+        text = before.rstrip()
+    return text
 
 
 def has_model(visit: Visit) -> bool:
@@ -174,7 +187,7 @@ def _named(title: str, locator: str, page: int | None, label: str) -> str:
 def _words(sentences: Sequence[Sentence], short: Sequence[Span]) -> list[PageBlock]:
     found: list[PageBlock] = []
     for sentence in sentences:
-        text = _NUMBERS.sub("", sentence.text).rstrip()
+        text = without_numbers(sentence.text)
         found += MarkedText(text, marks=sentence.lit(short)).blocks()
     return found
 
