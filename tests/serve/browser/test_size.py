@@ -94,7 +94,8 @@ def test_2400_pages(browser: Browser, open_long: Opener) -> None:
     with brisk(browser, page):
         page.goto(f"{page.url}?q=valve+of+pump+1201&doc=pumps.pdf&page=1201&view=page")
         wait(page, "document.querySelector('.pager').textContent.includes('of 2,400')")
-        wait(page, "document.querySelector('.sheet img').complete")
+        # The pages around it come when they are scrolled to.
+        wait(page, "document.querySelector('#page-1201 img')?.naturalWidth")
         for number in (1202, 1203):
             page.keyboard.press("]")
             wait(page, f"document.querySelector('.sheets')?.dataset.page === '{number}'")
